@@ -1,0 +1,103 @@
+// IndexRoot: the directory of bundles and generations (DESIGN section 5).
+//
+//     ROOT/
+//       format                              text: format version, features, UUID
+//       numbers/<n>/                        made exclusively: dataset number n is taken, for good
+//       bundles/3f/<size>-<digest>.sst      one archive
+//       datasets/<name>/number              the dataset's number
+//       datasets/<name>/<N>/                generation N, a RocksDB directory
+//       datasets/<name>/LATEST              pointer to the newest generation
+//       staging/                            unfinished work
+//
+// There is no lock: bundles are content-addressed, a generation is published by one rename that fails if it
+// exists.
+#ifndef TARN_INDEX_INDEX_ROOT_H_
+#define TARN_INDEX_INDEX_ROOT_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tarn/base/archive_id.h"
+#include "tarn/base/result.h"
+
+namespace tarn::index {
+
+// Whether `name` may name a dataset: [A-Za-z0-9][A-Za-z0-9._-]*, at most 255 bytes.
+bool IsDatasetName(std::string_view name);
+
+// "imagenet", "imagenet@7" or "imagenet@<32 hex>".
+struct DatasetReference {
+  std::string name;
+  std::optional<uint32_t> generation;
+  std::optional<Digest> digest;
+
+  static Result<DatasetReference> Parse(std::string_view text);
+  std::string ToString() const;
+};
+
+class IndexRoot {
+ public:
+  // Opens an existing root for reading. kNotFound: no such directory; kInvalidArgument: a directory of
+  // something else (no format file); kUnsupported: a newer format or an unknown feature, with both versions
+  // and what helps. Changes nothing.
+  static Result<std::unique_ptr<IndexRoot>> Open(const std::string& path);
+  // The same for writers: makes the root where there is nothing or an empty directory. Two creators agree on
+  // one UUID.
+  static Result<std::unique_ptr<IndexRoot>> OpenOrCreate(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  const std::string& uuid() const {
+    return uuid_;
+  }  // 36 characters; tells a rebuilt root from its predecessor
+  uint32_t format_version() const { return format_version_; }
+
+  // ---- Bundles
+  std::string BundlePath(const ArchiveId& id) const;
+  bool HasBundle(const ArchiveId& id) const;
+  // Moves a finished, synced bundle file into place. Fine when the same bundle is there already (`file` is
+  // removed).
+  Status AddBundle(const ArchiveId& id, const std::string& file);
+
+  // ---- Datasets and generations
+  Result<std::vector<std::string>> Datasets() const;  // sorted
+  Result<std::vector<uint32_t>> Generations(
+      std::string_view dataset) const;  // rising; empty when there are none
+  // The newest generation; kNotFound when the dataset does not exist (with the nearest name) or has none.
+  Result<uint32_t> Latest(std::string_view dataset) const;
+  std::string GenerationPath(std::string_view dataset, uint32_t generation) const;
+  // The generation a reference names: its number, or its digest, or the newest.
+  Result<uint32_t> Resolve(const DatasetReference& reference) const;
+
+  // The dataset's number, from 1; kNotFound before its first publish.
+  Result<uint32_t> DatasetNumber(std::string_view dataset) const;
+  // The same, taking the next free number for a new dataset. Numbers are never used twice, also after a
+  // crash.
+  Result<uint32_t> DatasetNumberOrCreate(std::string_view dataset);
+
+  // Renames a finished generation directory into place as number `generation` and moves LATEST on;
+  // kAlreadyExists when somebody published that number first (then: look again).
+  Status PublishGeneration(std::string_view dataset, uint32_t generation, const std::string& directory);
+  // LATEST says the newest whole generation, also after a publisher died between rename and pointer.
+  Status RepairLatest(std::string_view dataset);
+
+  // ---- Staging: a fresh directory of the caller's own below staging/, held by a lock as long as it lives.
+  Result<std::string> MakeStagingDirectory(std::string_view purpose);
+  // Removes staging directories whose owners are dead.
+  Status CleanStaging();
+  std::string staging_path() const;
+
+ private:
+  IndexRoot(std::string path, std::string uuid, uint32_t format_version);
+
+  std::string path_;
+  std::string uuid_;
+  uint32_t format_version_;
+};
+
+}  // namespace tarn::index
+
+#endif  // TARN_INDEX_INDEX_ROOT_H_

@@ -1,0 +1,1 @@
+// dataset/archive_bytes

@@ -1,0 +1,1 @@
+// digest/archive_digester

@@ -1,0 +1,1 @@
+// index/bundle_builder

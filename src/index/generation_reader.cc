@@ -1,0 +1,1 @@
+// index/generation_reader

@@ -1,0 +1,1 @@
+// io/random_access_file

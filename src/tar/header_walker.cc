@@ -1,0 +1,1 @@
+// tar/header_walker
