@@ -1,1 +1,20 @@
-// io/random_access_file
+#include "tarn/io/random_access_file.h"
+
+#include <utility>
+
+namespace tarn::io {
+
+void RandomAccessFile::ReadAtAsync(uint64_t offset, std::span<std::byte> out,
+                                   std::function<void(Result<size_t>)> done) const {
+  done(ReadAt(offset, out));
+}
+
+Result<size_t> RandomAccessFile::ReadCachedAt(uint64_t, std::span<std::byte>) const {
+  return size_t{0};
+}
+
+void RandomAccessFile::Advise(AccessPattern) const {}
+
+void RandomAccessFile::DropCache(uint64_t, uint64_t) const {}
+
+}  // namespace tarn::io

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tarn/base/result.h"
 #include "tarn/io/random_access_file.h"
@@ -33,7 +34,7 @@ class ForwardReader {
 
 // Reads windows of `window_bytes` at a time, nothing in between. `file` must outlive the reader. Small
 // windows are right when only headers are wanted and members are large: a window that would mostly be data is
-// cut to what was asked for after a long skip.
+// cut to what was asked for after a long skip. A file found shorter than `size` is kChanged.
 class WindowReader final : public ForwardReader {
  public:
   WindowReader(const RandomAccessFile* file, uint64_t size, size_t window_bytes = size_t{256} << 10);
@@ -49,6 +50,7 @@ class WindowReader final : public ForwardReader {
   std::vector<std::byte> buffer_;
   uint64_t buffer_offset_ = 0;
   size_t buffer_bytes_ = 0;
+  uint64_t asked_end_ = 0;  // end of what was asked for last
 };
 
 // The bytes of memory; for tests and fuzzers. `bytes` must outlive the reader.
@@ -67,8 +69,9 @@ struct StreamOptions {
   size_t read_bytes =
       size_t{1} << 20;     // one request; larger hides more latency and costs depth x as much memory
   unsigned depth = 4;      // requests in flight; 1 reads on the calling thread
-  bool drop_cache = true;  // leave the page cache as it was: pages read are given back behind the pass
-  // Called before each request with its bytes, may wait (rate limits); an error ends the pass.
+  bool drop_cache = true;  // leave the page cache as it was: pages brought in are given back behind the pass
+  // Called before each request with its bytes, may wait (rate limits); an error ends the pass. With a depth
+  // above 1 it is called from several threads at the same time.
   std::function<Status(size_t bytes)> before_read;
 };
 
@@ -79,6 +82,7 @@ class StreamReader final : public ForwardReader {
   using Observer = std::function<void(std::span<const std::byte>)>;
 
   // `file` must outlive the reader. `size`: bytes to read; a file found shorter ends the pass with kChanged.
+  // `observe` may be empty.
   StreamReader(const RandomAccessFile* file, uint64_t size, StreamOptions options, Observer observe);
   ~StreamReader() override;
 

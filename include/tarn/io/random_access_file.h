@@ -60,8 +60,13 @@ class RandomAccessFile {
   // of the file. Never returns bytes it did not read; interrupted and short reads are continued inside.
   virtual Result<size_t> ReadAt(uint64_t offset, std::span<std::byte> out) const = 0;
 
-  // The same without waiting: `done` is called exactly once, from any thread, possibly before this returns.
-  // `out` belongs to the file until then. The default reads on the calling thread.
+  // Reads what is in memory already, without waiting: gives the bytes from `offset` on up to the first that
+  // is not, 0 when there are none or nobody can tell. Whoever wants to leave a cache as it was drops the
+  // rest.
+  virtual Result<size_t> ReadCachedAt(uint64_t offset, std::span<std::byte> out) const;
+
+  // The same as ReadAt without waiting: `done` is called exactly once, from any thread, possibly before this
+  // returns. `out` belongs to the file until then. The default reads on the calling thread.
   virtual void ReadAtAsync(uint64_t offset, std::span<std::byte> out,
                            std::function<void(Result<size_t>)> done) const;
 
