@@ -9,6 +9,7 @@
 #define TARN_INDEX_RECORDS_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,7 +38,7 @@ enum class RowKind : uint8_t {
   kTreeDentry = 0x13,      // + be32 tree directory number + name: the tree above and between archives
   kManifest = 0x14,        // + be32 archive number
   kTreeDirectory = 0x15,   // + be32 tree directory number
-  kDirectoryRange = 0x16,  // + be64 first directory number of an archive -> its archive number
+  kDirectoryRange = 0x16,  // + be64 first directory number of an archive
   // 0x20 to 0x2f: views. 0x30 to 0x3f: sidecars. Unused in format 1; readers refuse what a feature flag does
   // not name.
 };
@@ -166,6 +167,14 @@ struct TreeDirectoryRecord {
   bool operator==(const TreeDirectoryRecord&) const = default;
 };
 
+// Directory numbers of a generation are dealt out archive by archive: who has those from the key's number on.
+struct DirectoryRangeRecord {
+  uint32_t number = 0;       // archive number
+  uint32_t directories = 0;  // how many directory numbers the archive has
+
+  bool operator==(const DirectoryRangeRecord&) const = default;
+};
+
 struct GenerationFacts {
   uint32_t format_version = 0;
   uint64_t incompatible_features = 0;  // bits a reader must know
@@ -193,7 +202,8 @@ struct GenerationFacts {
 // ---- Codec
 // ---------------------------------------------------------------------------------------------------------
 // Encode appends to `out`. Decode gives kCorrupt unless `bytes` is exactly one record; `*record` is then
-// unspecified. Decoders reuse the record's memory.
+// unspecified. Decoders reuse the record's memory. What is encoded must keep what its type promises
+// (nanoseconds below 10^9, enumerators that exist, no negative archive offset but kHole).
 
 void Encode(const ArchiveFacts& facts, std::string* out);
 Status Decode(std::string_view bytes, ArchiveFacts* facts);
@@ -212,8 +222,13 @@ void Encode(const TreeDentryRecord& dentry, std::string* out);
 Status Decode(std::string_view bytes, TreeDentryRecord* dentry);
 void Encode(const TreeDirectoryRecord& directory, std::string* out);
 Status Decode(std::string_view bytes, TreeDirectoryRecord* directory);
+void Encode(const DirectoryRangeRecord& range, std::string* out);
+Status Decode(std::string_view bytes, DirectoryRangeRecord* range);
 void Encode(const GenerationFacts& facts, std::string* out);
 Status Decode(std::string_view bytes, GenerationFacts* facts);
+// One row of chunk checksums: 8 bytes each, most significant first. Decode appends to `checksums`.
+void EncodeChunkRow(std::span<const uint64_t> checksums, std::string* out);
+Status DecodeChunkRow(std::string_view bytes, std::vector<uint64_t>* checksums);
 
 // Keys.
 std::string Key(const ArchiveId& id, RowKind kind);
