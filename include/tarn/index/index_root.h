@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@
 
 #include "tarn/base/archive_id.h"
 #include "tarn/base/result.h"
+#include "tarn/io/filesystem.h"
 
 namespace tarn::index {
 
@@ -45,9 +47,13 @@ class IndexRoot {
   // something else (no format file); kUnsupported: a newer format or an unknown feature, with both versions
   // and what helps. Changes nothing.
   static Result<std::unique_ptr<IndexRoot>> Open(const std::string& path);
-  // The same for writers: makes the root where there is nothing or an empty directory. Two creators agree on
-  // one UUID.
+  // The same for writers: makes the root where there is nothing or an empty directory (what file systems put
+  // there themselves does not count). Two creators agree on one UUID. What is there already is never touched:
+  // kInvalidArgument for a directory that holds something else.
   static Result<std::unique_ptr<IndexRoot>> OpenOrCreate(const std::string& path);
+  ~IndexRoot();
+  IndexRoot(const IndexRoot&) = delete;
+  IndexRoot& operator=(const IndexRoot&) = delete;
 
   const std::string& path() const { return path_; }
   const std::string& uuid() const {
@@ -84,18 +90,36 @@ class IndexRoot {
   // LATEST says the newest whole generation, also after a publisher died between rename and pointer.
   Status RepairLatest(std::string_view dataset);
 
-  // ---- Staging: a fresh directory of the caller's own below staging/, held by a lock as long as it lives.
+  // ---- Staging: unfinished work, below the root so that it can be renamed into place.
+  // A fresh directory of the caller's own. It is the caller's as long as this IndexRoot lives: a lock beside
+  // it, released by the destructor and by the death of the process, keeps CleanStaging away. `purpose` is
+  // part of its name, for people.
   Result<std::string> MakeStagingDirectory(std::string_view purpose);
-  // Removes staging directories whose owners are dead.
+  // Removes staging directories whose owners are dead or gone.
   Status CleanStaging();
   std::string staging_path() const;
 
  private:
+  struct StagingLock {
+    std::string path;
+    io::FileLock lock;
+  };
+
   IndexRoot(std::string path, std::string uuid, uint32_t format_version);
+
+  std::string DatasetPath(std::string_view dataset) const;
+  // kNotFound for a dataset that is not there, with the nearest name.
+  Status RequireDataset(std::string_view dataset) const;
+  // What LATEST says; nothing when there is no such file.
+  Result<std::optional<uint32_t>> ReadLatest(std::string_view dataset) const;
+  Result<uint32_t> TakeNumber(std::string_view dataset);
+  Result<uint32_t> ResolveDigest(const std::string& dataset, const Digest& digest) const;
 
   std::string path_;
   std::string uuid_;
   uint32_t format_version_;
+  std::mutex staging_mutex_;
+  std::vector<StagingLock> staging_locks_;  // guarded by staging_mutex_
 };
 
 }  // namespace tarn::index
