@@ -72,7 +72,7 @@ struct StreamOptions {
   bool drop_cache = true;  // leave the page cache as it was: pages brought in are given back behind the pass
   // Called before each request with its bytes, may wait (rate limits); an error ends the pass. With a depth
   // above 1 it is called from several threads at the same time.
-  std::function<Status(size_t bytes)> before_read;
+  std::function<Status(size_t bytes)> before_read = {};
 };
 
 // Reads the whole file once, front to back. `observe` sees every byte exactly once, in order, before a window
