@@ -1,18 +1,52 @@
-# cmake --install: headers, libraries, programs, and find_package(tarn) with the target tarn::tarn.
+# cmake --install: programs, man pages, example configuration, completions; and for those who build on the library,
+# headers, archives and find_package(tarn) with the target tarn::tarn.
+#
+# Components: `programs` is what a machine that only runs Tarn needs, `development` the rest.
 include(CMakePackageConfigHelpers)
 
-get_property(tarn_layers GLOBAL PROPERTY TARN_LAYERS)
-install(TARGETS tarn ${tarn_layers} EXPORT tarnTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT tarnTargets NAMESPACE tarn:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
-configure_package_config_file(
-  ${CMAKE_CURRENT_LIST_DIR}/tarnConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/tarnConfig.cmake
-  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
-write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tarnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tarnConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tarnConfigVersion.cmake
-              ${CMAKE_CURRENT_LIST_DIR}/FindRocksDBLibrary.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
 foreach(program tarn tarn-index tarn-mount tarn-bench)
   if(TARGET ${program}_program)
-    install(TARGETS ${program}_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS ${program}_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
   endif()
 endforeach()
+if(TARGET tarn-mount_program)
+  # mount(8) runs mount.fuse.tarn for `mount -t fuse.tarn` and for lines of fstab(5).
+  file(RELATIVE_PATH tarn_mount_from_sbin ${CMAKE_INSTALL_FULL_SBINDIR} ${CMAKE_INSTALL_FULL_BINDIR}/tarn-mount)
+  install(
+    CODE "file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SBINDIR}\")
+file(CREATE_LINK \"${tarn_mount_from_sbin}\"
+     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SBINDIR}/mount.fuse.tarn\" SYMBOLIC)"
+    COMPONENT programs)
+endif()
+file(GLOB tarn_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.[158])
+foreach(page ${tarn_pages})
+  string(REGEX REPLACE ".*\\." "" section ${page})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section} COMPONENT programs)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/tarn.conf DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT programs)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+# bash-completion loads a file by the name of the command that is completed.
+foreach(program tarn tarn-index tarn-mount tarn-bench)
+  install(
+    FILES ${PROJECT_SOURCE_DIR}/deploy/completions/tarn.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME ${program}
+    COMPONENT programs)
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/deploy/completions/_tarn DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+        COMPONENT programs)
+
+set(tarn_package ${CMAKE_INSTALL_LIBDIR}/cmake/tarn)
+get_property(tarn_layers GLOBAL PROPERTY TARN_LAYERS)
+install(TARGETS tarn ${tarn_layers} EXPORT tarnTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                                                              COMPONENT development)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/tarn DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(EXPORT tarnTargets NAMESPACE tarn:: DESTINATION ${tarn_package} COMPONENT development)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tarnConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/tarnConfig.cmake
+                              INSTALL_DESTINATION ${tarn_package})
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tarnConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(
+  FILES ${CMAKE_CURRENT_BINARY_DIR}/tarnConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/tarnConfigVersion.cmake
+        ${CMAKE_CURRENT_LIST_DIR}/FindRocksDBLibrary.cmake
+  DESTINATION ${tarn_package}
+  COMPONENT development)
