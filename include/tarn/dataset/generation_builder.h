@@ -40,10 +40,22 @@ struct BuiltGeneration {
   std::vector<std::string> notes;  // one line each: names that were taken ("a.tar is shown as a.tar.members")
 };
 
-// Builds the rows. `previous` (may be null) is the newest generation: a file keeps its archive number when
-// path and ArchiveId are the same, else when its ArchiveId moved there from a path that is gone; everything
-// else takes the next free number, and numbers are never used twice. kUnsupported when something does not fit
-// a node id. `files` in any order; the result does not depend on it.
+// Builds the rows. `previous` (may be null) is the newest generation.
+//
+// Numbers: a file keeps its archive number when path and ArchiveId are the same, else it takes over the
+// number of the same ArchiveId at a path that no longer holds it (moved, renamed, swapped); everything else
+// takes the next free number, and numbers are never used twice. A loose file and an archive never pass a
+// number on to each other, though their bytes be the same: ordinal 0 means something else in each.
+//
+// Names: an archive is shown without ".tar"; as "x.tar.members" where that name is taken, with a note; loose
+// files and directories as they are. Quarantined archives have a row and a number and are not in the tree.
+//
+// Directory numbers: those of the tree first, in order of path, then each archive's own, in order of archive
+// number.
+//
+// kUnsupported when something does not fit a node id; kInvalidArgument for paths that cannot be (absolute,
+// with "..", listed twice, a file and a directory at once). `files` in any order; the result does not depend
+// on it.
 Result<BuiltGeneration> BuildGeneration(const GenerationPlan& plan, std::vector<PublishedFile> files,
                                         const index::GenerationReader* previous);
 
