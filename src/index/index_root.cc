@@ -21,6 +21,7 @@ namespace tarn::index {
 namespace {
 
 constexpr std::string_view kLockSuffix = ".lock";
+constexpr std::string_view kJournals = "journals";
 constexpr size_t kSmallFile = 4096;  // no text file of a root is larger
 
 // "7" and nothing else: numbers have one spelling, also as names of directories.
@@ -140,16 +141,27 @@ bool IndexRoot::HasBundle(const ArchiveId& id) const {
   return io::Exists(BundlePath(id));
 }
 
+Status IndexRoot::MakeShard(const std::string& shard) {
+  if (io::IsDirectory(shard)) return Status::Ok();
+  TARN_RETURN_IF_ERROR(io::MakeDirectories(shard));
+  return io::SyncDirectory(io::JoinPath(path_, "bundles"));
+}
+
 Status IndexRoot::AddBundle(const ArchiveId& id, const std::string& file) {
   const std::string path = BundlePath(id);
   const std::string shard(io::DirName(path));
-  if (!io::IsDirectory(shard)) {
-    TARN_RETURN_IF_ERROR(io::MakeDirectories(shard));
-    TARN_RETURN_IF_ERROR(io::SyncDirectory(io::JoinPath(path_, "bundles")));
-  }
+  TARN_RETURN_IF_ERROR(MakeShard(shard));
   const Status renamed = io::RenameNoReplace(file, path);
   if (renamed.code() == ErrorCode::kAlreadyExists) return io::RemoveFile(file);
   TARN_RETURN_IF_ERROR(renamed);
+  return io::SyncDirectory(shard);
+}
+
+Status IndexRoot::ReplaceBundle(const ArchiveId& id, const std::string& file) {
+  const std::string path = BundlePath(id);
+  const std::string shard(io::DirName(path));
+  TARN_RETURN_IF_ERROR(MakeShard(shard));
+  TARN_RETURN_IF_ERROR(io::Rename(file, path));
   return io::SyncDirectory(shard);
 }
 
@@ -321,6 +333,10 @@ std::string IndexRoot::staging_path() const {
   return io::JoinPath(path_, "staging");
 }
 
+std::string IndexRoot::JournalPath(std::string_view dataset) const {
+  return fmt::format("{}/{}/{}", staging_path(), kJournals, dataset);
+}
+
 Result<std::string> IndexRoot::MakeStagingDirectory(std::string_view purpose) {
   std::string directory = fmt::format("{}/{}-{}", staging_path(), purpose, MakeUuid());
   // The lock first: whoever cleans finds no directory without an owner.
@@ -343,6 +359,7 @@ Status IndexRoot::CleanStaging() {
     if (name.ends_with(kLockSuffix)) name.resize(name.size() - kLockSuffix.size());
     works.insert(std::move(name));
   }
+  works.erase(std::string(kJournals));
   for (const std::string& work : works) {
     const std::string path = io::JoinPath(staging_path(), work);
     const std::string lock_path = path + std::string(kLockSuffix);

@@ -323,6 +323,13 @@ Result<std::unique_ptr<AppendFile>> AppendFile::Create(const std::string& path) 
   return std::unique_ptr<AppendFile>(new AppendFile(fd, path));
 }
 
+Result<std::unique_ptr<AppendFile>> AppendFile::Continue(const std::string& path) {
+  const int fd = RetryInterrupted(
+      [&] { return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644); });
+  if (fd < 0) return Status::FromErrno(errno, Cannot("open", path));
+  return std::unique_ptr<AppendFile>(new AppendFile(fd, path));
+}
+
 AppendFile::~AppendFile() {
   if (fd_ >= 0) ::close(fd_);
 }

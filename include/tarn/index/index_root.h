@@ -67,6 +67,9 @@ class IndexRoot {
   // Moves a finished, synced bundle file into place. Fine when the same bundle is there already (`file` is
   // removed).
   Status AddBundle(const ArchiveId& id, const std::string& file);
+  // The same, in the place of what is there: for a damaged bundle, and for one that holds less (that of a
+  // loose file whose bytes turn out to be shown as an archive too). Generations keep the file they linked.
+  Status ReplaceBundle(const ArchiveId& id, const std::string& file);
 
   // ---- Datasets and generations
   Result<std::vector<std::string>> Datasets() const;  // sorted
@@ -98,6 +101,8 @@ class IndexRoot {
   // Removes staging directories whose owners are dead or gone.
   Status CleanStaging();
   std::string staging_path() const;
+  // Where interrupted publishes of a dataset leave what they know; below staging/, kept by CleanStaging.
+  std::string JournalPath(std::string_view dataset) const;
 
  private:
   struct StagingLock {
@@ -108,6 +113,7 @@ class IndexRoot {
   IndexRoot(std::string path, std::string uuid, uint32_t format_version);
 
   std::string DatasetPath(std::string_view dataset) const;
+  Status MakeShard(const std::string& shard);
   // kNotFound for a dataset that is not there, with the nearest name.
   Status RequireDataset(std::string_view dataset) const;
   // What LATEST says; nothing when there is no such file.

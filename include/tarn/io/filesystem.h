@@ -89,6 +89,8 @@ class AppendFile {
  public:
   // Creates `path`; kAlreadyExists when it is there.
   static Result<std::unique_ptr<AppendFile>> Create(const std::string& path);
+  // Goes on behind what `path` holds; creates it when it is not there.
+  static Result<std::unique_ptr<AppendFile>> Continue(const std::string& path);
   ~AppendFile();
 
   Status Append(std::string_view bytes);

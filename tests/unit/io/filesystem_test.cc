@@ -249,5 +249,14 @@ TEST_F(FilesystemTest, AppendFileKeepsOrderAcrossItsBuffer) {
   EXPECT_EQ(AppendFile::Create(path).code(), ErrorCode::kAlreadyExists);
 }
 
+TEST_F(FilesystemTest, AppendFileContinuesBehindWhatIsThere) {
+  const std::string path = scratch_.Write("a", "one\n");
+  auto file = AppendFile::Continue(path);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE((*file)->Append("two\n").ok());
+  ASSERT_TRUE((*file)->Close().ok());
+  EXPECT_EQ(support::Scratch::Read(path), "one\ntwo\n");
+}
+
 }  // namespace
 }  // namespace tarn::io
