@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "index/bad_record.h"
+#include "index/key.h"
 #include "tarn/base/bytes.h"
 
 namespace tarn::index {
@@ -269,6 +270,12 @@ std::string Key(const ArchiveId& id, RowKind kind, uint32_t directory, std::stri
   std::string key = Key(id, kind, directory);
   key.append(name);
   return key;
+}
+
+std::string AfterPrefix(std::string prefix) {
+  while (prefix.back() == '\xff') prefix.pop_back();
+  ++prefix.back();
+  return prefix;
 }
 
 std::string DirectoryRangeKey(uint64_t first_directory) {

@@ -1,0 +1,60 @@
+#include "index/rocksdb_options.h"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+
+#include "index/rocksdb_log.h"
+
+namespace tarn::index {
+namespace {
+
+rocksdb::BlockBasedTableOptions TableOptions() {
+  rocksdb::BlockBasedTableOptions table;
+  table.format_version = 5;
+  table.block_size = size_t{8} << 10;
+  table.filter_policy.reset(rocksdb::NewRibbonFilterPolicy(10));
+  table.whole_key_filtering = true;
+  table.no_block_cache = true;
+  return table;
+}
+
+rocksdb::Options BaseOptions() {
+  rocksdb::Options options;
+  options.info_log = RocksDbLog();
+  options.compression = rocksdb::kZSTD;
+  options.num_levels = 7;
+  return options;
+}
+
+}  // namespace
+
+rocksdb::Options WriterOptions() {
+  rocksdb::Options options = BaseOptions();
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions()));
+  return options;
+}
+
+rocksdb::Options ScanOptions() {
+  return WriterOptions();
+}
+
+rocksdb::Options StoreOptions(size_t block_cache_bytes, int max_open_files) {
+  rocksdb::Options options = BaseOptions();
+  options.max_open_files = max_open_files;
+  // A directory that may lie on a file server: nothing is looked at twice, nothing runs behind.
+  options.skip_stats_update_on_db_open = true;
+  options.skip_checking_sst_file_sizes_on_db_open = true;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  rocksdb::BlockBasedTableOptions table = TableOptions();
+  table.no_block_cache = false;
+  table.block_cache = rocksdb::NewLRUCache(block_cache_bytes);
+  // Indexes and filters count against the cache: memory does not grow with the number of members.
+  table.cache_index_and_filter_blocks = true;
+  table.cache_index_and_filter_blocks_with_high_priority = true;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
+}  // namespace tarn::index

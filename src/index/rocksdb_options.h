@@ -1,0 +1,22 @@
+// How Tarn sets RocksDB up: the tables it writes and the stores it opens.
+#ifndef TARN_SRC_INDEX_ROCKSDB_OPTIONS_H_
+#define TARN_SRC_INDEX_ROCKSDB_OPTIONS_H_
+
+#include <rocksdb/options.h>
+
+#include <cstddef>
+
+namespace tarn::index {
+
+// For files that are written: bundles, packs, a generation's own rows.
+rocksdb::Options WriterOptions();
+
+// For a bundle that is read once, front to back: nothing is cached.
+rocksdb::Options ScanOptions();
+
+// For a generation that is opened read-only.
+rocksdb::Options StoreOptions(size_t block_cache_bytes, int max_open_files);
+
+}  // namespace tarn::index
+
+#endif  // TARN_SRC_INDEX_ROCKSDB_OPTIONS_H_
