@@ -25,31 +25,36 @@ def _is_text(root, name):
     return lint.read(root, name)[:2] == '#!'
 
 
-def _guard(name):
-    path = name[len('include/'):] if name.startswith('include/') else name
-    path = path[len('src/'):] if path.startswith('src/') else path
-    guard = re.sub(r'[^A-Za-z0-9]', '_', path).upper() + '_'
-    return guard if guard.startswith('TARN_') else 'TARN_' + guard
+def _guards(name):
+    """The guards that a header may have: its path, where the roots include/ and src/ may be left out."""
+    paths = [name, re.sub(r'^(include|src)/', '', name)]
+    guards = [re.sub(r'[^A-Za-z0-9]', '_', path).upper() + '_' for path in paths]
+    return [g if g.startswith('TARN_') else 'TARN_' + g for g in guards]
 
 
-def _check_header(name, text):
+def _check_header(name, text, owners):
     rows = text.splitlines()
     if not rows or not rows[0].startswith('// '):
         yield f'{name}:1: a header opens with its idea: a comment that says what it is for and why this way'
         return
-    guard = _guard(name)
     start = next((i for i, row in enumerate(rows) if not row.startswith('//')), 0)
-    if rows[start:start + 2] != [f'#ifndef {guard}', f'#define {guard}'] or rows[-1] != f'#endif  // {guard}':
-        yield f'{name}:{start + 1}: the guard of this header is {guard}, from its path, with "#endif  // {guard}" last'
+    for guard in _guards(name):
+        if rows[start:start + 2] == [f'#ifndef {guard}', f'#define {guard}'] and rows[-1] == f'#endif  // {guard}':
+            if owners.setdefault(guard, name) != name:
+                yield f'{name}:{start + 1}: {owners[guard]} has the same guard'
+            return
+    guard = _guards(name)[-1]
+    yield f'{name}:{start + 1}: the guard of this header is {guard}, from its path, with "#endif  // {guard}" last'
 
 
 def check(root):
+    owners = {}
     for name in lint.files(root):
         if not _is_text(root, name):
             continue
         text = lint.read(root, name)
         if name.endswith('.h'):
-            yield from _check_header(name, text)
+            yield from _check_header(name, text, owners)
         if text and not text.endswith('\n'):
             yield f'{name}: does not end with a line end'
         if text.startswith('#!') and len(text.splitlines()) > 1 and not re.match(r'#|"""', text.splitlines()[1]):
@@ -76,8 +81,9 @@ SAMPLES = [
     lint.Sample('guard of a public header', {'include/tarn/io/b.h': HEADER}, 'TARN_IO_B_H_'),
     lint.Sample('guard of a private header', {'src/index/a.h': HEADER}, 'TARN_INDEX_A_H_'),
     lint.Sample('guard of a program', {'fuse/a.h': HEADER}, 'TARN_FUSE_A_H_'),
+    lint.Sample('guards that meet', {'include/tarn/io/a.h': HEADER, 'src/io/a.h': HEADER}, 'the same guard'),
     lint.Sample('script', {'script/a': '#!/bin/sh\ntrue\n'}, 'opens with a comment'),
-    lint.Sample('what is right', {'include/tarn/io/a.h': HEADER, 'src/io/a.h': HEADER, 'LICENSE': 'x \n',
+    lint.Sample('what is right', {'include/tarn/io/a.h': HEADER, 'src/io/a.h': HEADER.replace('_IO', '_SRC_IO'), 'LICENSE': 'x \n',
                                   'script/a': '#!/bin/sh\n# Does.\ntrue\n'}, None),
 ]
 
