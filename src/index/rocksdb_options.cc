@@ -39,6 +39,17 @@ rocksdb::Options ScanOptions() {
   return WriterOptions();
 }
 
+rocksdb::Options NewStoreOptions() {
+  rocksdb::Options options = WriterOptions();
+  options.create_if_missing = true;
+  options.error_if_exists = true;
+  options.disable_auto_compactions = true;
+  options.max_open_files = 4096;
+  options.stats_dump_period_sec = 0;
+  options.stats_persist_period_sec = 0;
+  return options;
+}
+
 rocksdb::Options StoreOptions(size_t block_cache_bytes, int max_open_files) {
   rocksdb::Options options = BaseOptions();
   options.max_open_files = max_open_files;

@@ -14,6 +14,9 @@ rocksdb::Options WriterOptions();
 // For a bundle that is read once, front to back: nothing is cached.
 rocksdb::Options ScanOptions();
 
+// For the store into which a generation's files are ingested.
+rocksdb::Options NewStoreOptions();
+
 // For a generation that is opened read-only.
 rocksdb::Options StoreOptions(size_t block_cache_bytes, int max_open_files);
 

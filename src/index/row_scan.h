@@ -16,6 +16,8 @@ class RowScan {
  public:
   // Starts before the first row. `what` names the store in messages; it and `db` must outlive the scan.
   RowScan(rocksdb::DB* db, std::string prefix, std::string_view what);
+  RowScan(const RowScan&) = delete;  // RocksDB holds a pointer to upper_bound_
+  RowScan& operator=(const RowScan&) = delete;
 
   // Goes before the first row whose key behind the prefix is `suffix` or greater; greater than `suffix`.
   Status SeekTo(std::string_view suffix);
