@@ -33,7 +33,8 @@ uint32_t SumOfBytes(const char* bytes) {
     std::memcpy(&word, bytes + i, sizeof word);
     sum += (word & 0x00ff00ff00ff00ffULL) + ((word >> 8) & 0x00ff00ff00ff00ffULL);
   }
-  return static_cast<uint32_t>((sum & 0xffff) + ((sum >> 16) & 0xffff) + ((sum >> 32) & 0xffff) + (sum >> 48));
+  return static_cast<uint32_t>((sum & 0xffff) + ((sum >> 16) & 0xffff) + ((sum >> 32) & 0xffff) +
+                               (sum >> 48));
 #endif
 }
 
@@ -103,7 +104,10 @@ std::string_view CompressionOf(std::string_view bytes) {
       {{"\x1f\x9d", 2}, "compress"},
       {{"\x1f\xa0", 2}, "compress (LZH)"},
       {{"BZh", 3}, "bzip2"},
-      {{"\xfd" "7zXZ\0", 6}, "xz"},
+      {{"\xfd"
+        "7zXZ\0",
+        6},
+       "xz"},
       {{"\x5d\x00\x00", 3}, "lzma"},
       {{"LZIP", 4}, "lzip"},
       {{"\x89LZO\0\r\n\x1a\n", 9}, "lzop"},

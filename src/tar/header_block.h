@@ -11,7 +11,9 @@ namespace tarn::tar {
 inline constexpr size_t kBlockBytes = 512;
 
 // `size` rounded up to whole blocks; `size` must be at most INT64_MAX - 511.
-constexpr uint64_t PaddedSize(uint64_t size) { return (size + (kBlockBytes - 1)) & ~uint64_t{kBlockBytes - 1}; }
+constexpr uint64_t PaddedSize(uint64_t size) {
+  return (size + (kBlockBytes - 1)) & ~uint64_t{kBlockBytes - 1};
+}
 
 enum class Dialect : uint8_t {
   kV7,       // no magic

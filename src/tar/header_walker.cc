@@ -28,12 +28,14 @@ namespace {
 constexpr uint64_t kMaxOffset = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
 
 bool IsExtension(char type) {
-  return type == 'x' || type == 'X' || type == 'g' || type == 'L' || type == 'K' || type == 'V' || type == 'A' ||
-         type == 'M';
+  return type == 'x' || type == 'X' || type == 'g' || type == 'L' || type == 'K' || type == 'V' ||
+         type == 'A' || type == 'M';
 }
 
 // Types whose header may state a size though no data follows (POSIX.1 ustar, "size").
-bool NeedsNoData(MemberType type) { return type != MemberType::kRegular && type != MemberType::kContiguous; }
+bool NeedsNoData(MemberType type) {
+  return type != MemberType::kRegular && type != MemberType::kContiguous;
+}
 
 }  // namespace
 
@@ -66,8 +68,8 @@ class HeaderWalker::Impl {
   // Reports a size that cannot be, and goes to the next valid header behind this one.
   Step BadSize(FindingCode code, const HeaderBlock& block, std::string detail);
   std::optional<std::pair<FindingCode, std::string>> SizeTrouble(const HeaderNumber& size,
-                                                                std::string_view field,
-                                                                uint64_t data_offset) const;
+                                                                 std::string_view field,
+                                                                 uint64_t data_offset) const;
   bool DataFollows(const Member& member, uint64_t data_offset);
   void Report(FindingCode code, Severity severity, uint64_t offset, std::string detail) {
     findings_->Add({code, severity, offset, last_name_, std::move(detail)});
@@ -137,13 +139,15 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::AtFileEnd() {
     }
   } else if (!zeros) {
     Report(FindingCode::kTruncatedHeader, Severity::kError, offset_,
-           fmt::format("a header block of 512 bytes expected, the file ends after {}; get the archive again", left));
+           fmt::format("a header block of 512 bytes expected, the file ends after {}; get the archive again",
+                       left));
   } else if (pending_.any) {
     Report(FindingCode::kDanglingExtension, Severity::kError, pending_.first_offset,
            "a member expected behind the extended header, the file ends there; get the archive again");
   } else if (!after_marker_) {
     Report(FindingCode::kMissingEof, Severity::kWarning, offset_,
-           "two zero blocks expected at the end of the archive, the file ends without them: it may have been cut");
+           "two zero blocks expected at the end of the archive, the file ends without them: it may have been "
+           "cut");
   }
   end_offset_ = std::max(end_offset_, offset_);
   return End();
@@ -207,10 +211,12 @@ void HeaderWalker::Impl::ScanTail() {
   if (!archive && !seen_header_) {
     Report(FindingCode::kNotATar, Severity::kError, 0, "a tar expected, found zeros and then other bytes");
   }
-  Report(FindingCode::kDataAfterEof, Severity::kWarning, block_offset,
-         archive ? "nothing expected behind the end-of-archive marker, found another archive; "
-                   "--ignore-zeros reads its members too"
-                 : "nothing expected behind the end-of-archive marker, found other bytes; they are not looked at");
+  Report(
+      FindingCode::kDataAfterEof, Severity::kWarning, block_offset,
+      archive
+          ? "nothing expected behind the end-of-archive marker, found another archive; "
+            "--ignore-zeros reads its members too"
+          : "nothing expected behind the end-of-archive marker, found other bytes; they are not looked at");
 }
 
 HeaderWalker::Impl::Step HeaderWalker::Impl::AtFirstBlockDamage(const HeaderBlock& block) {
@@ -250,7 +256,8 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::AtDamage(const HeaderBlock& block) 
   }
   if (marker) {
     Report(FindingCode::kDataAfterEof, Severity::kWarning, bad,
-           fmt::format("a header or zeros expected behind the end-of-archive marker, found other bytes; {}", next));
+           fmt::format("a header or zeros expected behind the end-of-archive marker, found other bytes; {}",
+                       next));
   } else {
     Report(FindingCode::kBadChecksum, Severity::kError, bad,
            fmt::format("a header expected, its checksum field '{}' does not match; {}; get the archive again",
@@ -271,7 +278,8 @@ std::optional<std::pair<FindingCode, std::string>> HeaderWalker::Impl::SizeTroub
                      fmt::format("size: a number below 2^63 expected, found '{}'", shown));
   }
   if (size.value < 0) {
-    return std::pair(FindingCode::kNegativeSize, fmt::format("size: 0 or more expected, found {}", size.value));
+    return std::pair(FindingCode::kNegativeSize,
+                     fmt::format("size: 0 or more expected, found {}", size.value));
   }
   const auto value = static_cast<uint64_t>(size.value);
   if (value > kMaxOffset - (kBlockBytes - 1) || PaddedSize(value) > kMaxOffset - data_offset) {
@@ -299,10 +307,11 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::ReadExtension(const HeaderBlock& bl
   }
   const auto bytes = static_cast<uint64_t>(size.value);
   if (type == 'M') {
-    Report(FindingCode::kMultivolume, Severity::kError, offset_,
-           fmt::format("a whole member expected, found the continuation of '{}' from another volume; join the "
-                       "volumes first",
-                       EscapeName(block.name())));
+    Report(
+        FindingCode::kMultivolume, Severity::kError, offset_,
+        fmt::format("a whole member expected, found the continuation of '{}' from another volume; join the "
+                    "volumes first",
+                    EscapeName(block.name())));
   } else if (type != 'V' && !pending_.any) {
     pending_.any = true;
     pending_.first_offset = offset_;
@@ -310,16 +319,18 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::ReadExtension(const HeaderBlock& bl
   const bool kept = type != 'V' && type != 'M' && type != 'A';
   if (kept && bytes > options_.limits.extension_bytes) {
     Report(FindingCode::kExtensionTooLarge, Severity::kError, offset_,
-           fmt::format("an extended header of at most {} bytes expected, this one claims {}; the member behind it "
-                       "is left out",
-                       options_.limits.extension_bytes, bytes));
+           fmt::format(
+               "an extended header of at most {} bytes expected, this one claims {}; the member behind it "
+               "is left out",
+               options_.limits.extension_bytes, bytes));
     pending_.spoiled = true;
   }
   if (bytes > stream_.size() - data_offset) {
     if (!pending_.spoiled || !kept) {
       Report(FindingCode::kTruncatedExtension, Severity::kError, offset_,
-             fmt::format("{} bytes of data expected behind this '{}' header, the file has {}; get the archive again",
-                         bytes, type, stream_.size() - data_offset));
+             fmt::format(
+                 "{} bytes of data expected behind this '{}' header, the file has {}; get the archive again",
+                 bytes, type, stream_.size() - data_offset));
     }
     end_offset_ = stream_.size();
     return End();
@@ -392,7 +403,8 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::ReadMember(const HeaderBlock& block
   }
   HeaderNumber size = EffectiveSize(block, pending_, global_);
   if (auto trouble = SizeTrouble(size, block.size(), member->data_offset); trouble) {
-    if (type == 'D' || !NeedsNoData(member->type)) return BadSize(trouble->first, block, std::move(trouble->second));
+    if (type == 'D' || !NeedsNoData(member->type))
+      return BadSize(trouble->first, block, std::move(trouble->second));
     findings_->Add({trouble->first, Severity::kWarning, offset_, member->name,
                     trouble->second + "; this type of member has no data"});
     size.value = 0;
@@ -429,7 +441,8 @@ bool HeaderWalker::Impl::DataFollows(const Member& member, uint64_t data_offset)
 
 HeaderWalker::Impl::Step HeaderWalker::Impl::ReadSparseMember(SparseSource source, Member* member) {
   const uint64_t header_offset = offset_;
-  const SparseOutcome outcome = ReadSparseMap(std::move(source), options_.limits.sparse_extents, &stream_, member);
+  const SparseOutcome outcome =
+      ReadSparseMap(std::move(source), options_.limits.sparse_extents, &stream_, member);
   if (stream_.failed()) return End();
   if (!outcome.trouble) return FinishMember(member);
   findings_->Add({outcome.trouble.code, Severity::kError, header_offset, member->name,
@@ -448,10 +461,11 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::FinishMember(Member* member) {
   offset_ = member->data_offset + PaddedSize(member->stored_size);
   const bool cut = data_end > stream_.size();
   if (cut) {
-    findings_->Add({FindingCode::kTruncatedData, Severity::kError, member->header_offset, member->name,
-                    fmt::format("{} bytes of data expected from offset {}, the file has {}; get the archive again",
-                                member->stored_size, member->data_offset,
-                                stream_.size() - std::min(stream_.size(), member->data_offset))});
+    findings_->Add(
+        {FindingCode::kTruncatedData, Severity::kError, member->header_offset, member->name,
+         fmt::format("{} bytes of data expected from offset {}, the file has {}; get the archive again",
+                     member->stored_size, member->data_offset,
+                     stream_.size() - std::min(stream_.size(), member->data_offset))});
   }
   if (offset_ > stream_.size()) offset_ = stream_.size();
   end_offset_ = offset_;
@@ -469,8 +483,14 @@ HeaderWalker::HeaderWalker(io::ForwardReader* reader, FindingList* findings, con
     : impl_(std::make_unique<Impl>(reader, findings, options)) {}
 HeaderWalker::~HeaderWalker() = default;
 
-Result<bool> HeaderWalker::Next(Member* member) { return impl_->Next(member); }
-uint64_t HeaderWalker::members() const { return impl_->members(); }
-uint64_t HeaderWalker::end_offset() const { return impl_->end_offset(); }
+Result<bool> HeaderWalker::Next(Member* member) {
+  return impl_->Next(member);
+}
+uint64_t HeaderWalker::members() const {
+  return impl_->members();
+}
+uint64_t HeaderWalker::end_offset() const {
+  return impl_->end_offset();
+}
 
 }  // namespace tarn::tar

@@ -133,8 +133,10 @@ void ApplyExtensions(const Pending& pending, const PaxValues& global, Member* me
     member->mtime_ns = pax->mtime_ns;
   }
   if (member->type == MemberType::kCharDevice || member->type == MemberType::kBlockDevice) {
-    if (const PaxValues* pax = effective(kPaxDeviceMajor); pax != nullptr) member->device_major = pax->device_major;
-    if (const PaxValues* pax = effective(kPaxDeviceMinor); pax != nullptr) member->device_minor = pax->device_minor;
+    if (const PaxValues* pax = effective(kPaxDeviceMajor); pax != nullptr)
+      member->device_major = pax->device_major;
+    if (const PaxValues* pax = effective(kPaxDeviceMinor); pax != nullptr)
+      member->device_minor = pax->device_minor;
   }
 }
 

@@ -16,11 +16,11 @@ namespace tarn::tar {
 
 // What extended headers said about the member that comes next.
 struct Pending {
-  bool any = false;           // an extended header was read since the last member
-  bool spoiled = false;       // one could not be read: the member's name or size is not known
-  bool size_unknown = false;  // nor where its data ends
-  uint64_t first_offset = 0;  // of the first of them
-  uint64_t bytes = 0;         // of their data
+  bool any = false;                     // an extended header was read since the last member
+  bool spoiled = false;                 // one could not be read: the member's name or size is not known
+  bool size_unknown = false;            // nor where its data ends
+  uint64_t first_offset = 0;            // of the first of them
+  uint64_t bytes = 0;                   // of their data
   std::optional<std::string> gnu_name;  // GNU L
   std::optional<std::string> gnu_link;  // GNU K
   PaxValues pax;

@@ -5,7 +5,9 @@
 namespace tarn::tar {
 namespace {
 
-constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 HeaderNumber ParseBase256(std::string_view field) {
   // 0x80 marks base-256; 0x40 is the sign of the number that the remaining bits hold.

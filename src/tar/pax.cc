@@ -231,8 +231,9 @@ void RecordParser::ApplySize(const SizeKeyword& known, std::string_view value) {
   if (known.field == kPaxSize && digits) code = FindingCode::kSizeOverflow;
   if (known.field == kPaxSize && negative) code = FindingCode::kNegativeSize;
   if (known.field != kPaxSize) code = FindingCode::kBadSparseMap;
-  problem_(code, Severity::kError,
-           fmt::format("{}: a number from 0 to {} expected, found '{}'", known.keyword, kMaxSize, Shown(value)));
+  problem_(
+      code, Severity::kError,
+      fmt::format("{}: a number from 0 to {} expected, found '{}'", known.keyword, kMaxSize, Shown(value)));
 }
 
 void RecordParser::ApplyTime(std::string_view value) {
@@ -243,10 +244,11 @@ void RecordParser::ApplyTime(std::string_view value) {
   values_->mtime_ns = time->nanoseconds;
   Set(kPaxMtime);
   if (!time->exact) {
-    problem_(FindingCode::kBadPaxValue, Severity::kWarning,
-             fmt::format("mtime: seconds with an optional fraction expected, found '{}'; what follows the number "
-                         "is left out",
-                         Shown(value)));
+    problem_(
+        FindingCode::kBadPaxValue, Severity::kWarning,
+        fmt::format("mtime: seconds with an optional fraction expected, found '{}'; what follows the number "
+                    "is left out",
+                    Shown(value)));
   }
 }
 
@@ -263,7 +265,8 @@ void RecordParser::ApplyDevice(PaxField field, uint32_t PaxValues::*device, std:
                                std::string_view value) {
   if (TookBack(field, value)) return;
   const std::optional<uint64_t> number = ParseDecimal(value);
-  if (!number || *number > std::numeric_limits<uint32_t>::max()) return Unusable(keyword, value, "a decimal number below 2^32");
+  if (!number || *number > std::numeric_limits<uint32_t>::max())
+    return Unusable(keyword, value, "a decimal number below 2^32");
   values_->*device = static_cast<uint32_t>(*number);
   Set(field);
 }

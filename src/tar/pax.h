@@ -79,8 +79,8 @@ struct PaxOutcome {
 
 using PaxProblem = std::function<void(FindingCode, Severity, std::string detail)>;
 
-// Adds the records in `data` to `values`, at most `xattr_limit` bytes of extended attributes. Problems go to `problem`; records before and behind a badly valued
-// one count, records behind a badly framed one are lost.
+// Adds the records in `data` to `values`, at most `xattr_limit` bytes of extended attributes. Problems go to
+// `problem`; records before and behind a badly valued one count, records behind a badly framed one are lost.
 PaxOutcome ParsePaxRecords(std::string_view data, size_t xattr_limit, PaxValues* values,
                            const PaxProblem& problem);
 

@@ -33,7 +33,7 @@ void AppendExtent(int64_t archive_offset, uint64_t length, std::vector<Extent>* 
 }  // namespace
 
 SparseTrouble BuildSparseExtents(const std::vector<SparseEntry>& entries, uint64_t real_size,
-                               uint64_t data_offset, uint64_t stored, std::vector<Extent>* extents) {
+                                 uint64_t data_offset, uint64_t stored, std::vector<Extent>* extents) {
   extents->clear();
   if (real_size > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
     return {fmt::format("the real size {} does not fit in 63 bits", real_size)};
@@ -42,11 +42,12 @@ SparseTrouble BuildSparseExtents(const std::vector<SparseEntry>& entries, uint64
   uint64_t used = 0;
   for (const SparseEntry& entry : entries) {
     if (entry.offset > real_size || entry.length > real_size - entry.offset) {
-      return {fmt::format("segment {}+{} ends beyond the real size {}", entry.offset, entry.length, real_size)};
+      return {
+          fmt::format("segment {}+{} ends beyond the real size {}", entry.offset, entry.length, real_size)};
     }
     if (entry.offset < file_end) {
       return {fmt::format("segment {}+{} begins before the end {} of the one before it", entry.offset,
-                         entry.length, file_end)};
+                          entry.length, file_end)};
     }
     if (entry.length > stored - used) {
       return {fmt::format("the segments hold more than the {} bytes that are stored", stored)};
@@ -64,7 +65,7 @@ SparseTrouble BuildSparseExtents(const std::vector<SparseEntry>& entries, uint64
 }
 
 SparseTrouble ParseHeaderSegments(std::string_view bytes, size_t count, std::vector<SparseEntry>* entries,
-                                bool* ended) {
+                                  bool* ended) {
   *ended = false;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view segment = bytes.substr(i * kSegmentBytes, kSegmentBytes);
@@ -76,7 +77,7 @@ SparseTrouble ParseHeaderSegments(std::string_view bytes, size_t count, std::vec
     const HeaderNumber length = ParseHeaderNumber(segment.substr(12, 12));
     if (!offset.good() || !length.good() || offset.value < 0 || length.value < 0) {
       return {fmt::format("segment fields expected to be octal or base-256, found '{}' and '{}'",
-                         EscapeName(segment.substr(0, 12)), EscapeName(segment.substr(12, 12)))};
+                          EscapeName(segment.substr(0, 12)), EscapeName(segment.substr(12, 12)))};
     }
     entries->push_back({static_cast<uint64_t>(offset.value), static_cast<uint64_t>(length.value)});
   }
@@ -94,7 +95,7 @@ SparseTrouble ParsePaxSparseMap(std::string_view text, std::vector<SparseEntry>*
     const std::optional<uint64_t> number = ParseDecimal(text.substr(begin, end - begin));
     if (!number) {
       return {fmt::format("a decimal number expected in GNU.sparse.map, found '{}'",
-                         EscapeName(text.substr(begin, std::min<size_t>(end - begin, kLongestLine))))};
+                          EscapeName(text.substr(begin, std::min<size_t>(end - begin, kLongestLine))))};
     }
     if (have_offset) {
       entries->push_back({offset, *number});
@@ -116,7 +117,7 @@ SparseTrouble PaxSparseText::Feed(std::string_view bytes, std::vector<SparseEntr
         line_.push_back(c);
       } else if (line_[0] != '#') {
         return {fmt::format("a decimal number and a newline expected in the map, found '{}...'",
-                           EscapeName(line_))};
+                            EscapeName(line_))};
       }
       continue;
     }

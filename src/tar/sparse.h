@@ -34,12 +34,12 @@ struct SparseEntry {
 // Fills `extents` with the whole file: segments in the order given, holes between and behind them. Segments
 // must rise, not overlap, end within `real_size` and together be `stored` bytes long.
 SparseTrouble BuildSparseExtents(const std::vector<SparseEntry>& entries, uint64_t real_size,
-                               uint64_t data_offset, uint64_t stored, std::vector<Extent>* extents);
+                                 uint64_t data_offset, uint64_t stored, std::vector<Extent>* extents);
 
 // The 24-byte segments of old GNU and star headers and of their extension blocks (offset[12], numbytes[12]),
 // `count` of them; the first with an empty length ends the map (`*ended`).
 SparseTrouble ParseHeaderSegments(std::string_view bytes, size_t count, std::vector<SparseEntry>* entries,
-                                bool* ended);
+                                  bool* ended);
 
 // "offset,length,offset,length,...": GNU.sparse.map of pax 0.1.
 SparseTrouble ParsePaxSparseMap(std::string_view text, std::vector<SparseEntry>* entries);

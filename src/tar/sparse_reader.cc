@@ -36,7 +36,8 @@ bool ReadExtensionBlocks(size_t limit, BlockStream* stream, SparseSource* source
           ParseHeaderSegments(block.Field(0, kBlockExtended), kBlockSegments, &source->entries, &ended);
     }
     if (!source->trouble && source->entries.size() > limit) {
-      source->trouble = {fmt::format("more than {} segments, which is the limit", limit), FindingCode::kLimitReached};
+      source->trouble = {fmt::format("more than {} segments, which is the limit", limit),
+                         FindingCode::kLimitReached};
     }
     source->extended = block.bytes()[kBlockExtended] != '\0';
   }
@@ -49,7 +50,8 @@ bool ReadPaxMap(size_t limit, BlockStream* stream, SparseSource* source, Member*
   uint64_t read = 0;
   while (!text.complete()) {
     if (read >= member->stored_size) {
-      source->trouble = {fmt::format("the map before the data is not complete in its {} bytes", member->stored_size)};
+      source->trouble = {
+          fmt::format("the map before the data is not complete in its {} bytes", member->stored_size)};
       return true;
     }
     const char* bytes = stream->Block(member->data_offset + read);
@@ -129,17 +131,18 @@ SparseOutcome ReadSparseMap(SparseSource source, size_t limit, BlockStream* stre
     whole = ReadPaxMap(segments, stream, &source, member);
   }
   if (!whole) {
-    return {{fmt::format("a sparse map expected from offset {}, the file ends inside it", map_offset),
-             source.kind == SparseKind::kHeader ? FindingCode::kTruncatedExtension : FindingCode::kTruncatedData},
-            true};
+    return {
+        {fmt::format("a sparse map expected from offset {}, the file ends inside it", map_offset),
+         source.kind == SparseKind::kHeader ? FindingCode::kTruncatedExtension : FindingCode::kTruncatedData},
+        true};
   }
   if (!source.trouble && source.entries.size() > segments) {
     source.trouble = {fmt::format("{} segments, the limit is {}", source.entries.size(), segments),
                       FindingCode::kLimitReached};
   }
   if (!source.trouble) {
-    source.trouble = BuildSparseExtents(source.entries, source.real_size, member->data_offset, member->stored_size,
-                                        &member->extents);
+    source.trouble = BuildSparseExtents(source.entries, source.real_size, member->data_offset,
+                                        member->stored_size, &member->extents);
   }
   if (source.trouble) return {std::move(source.trouble), false};
   member->logical_size = source.real_size;
