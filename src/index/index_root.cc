@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "index/format_file.h"
+#include "index/retired.h"
 #include "tarn/base/bytes.h"
 #include "tarn/base/log.h"
 #include "tarn/base/program.h"
@@ -195,9 +196,18 @@ Status IndexRoot::RequireDataset(std::string_view dataset) const {
       .WithHint(std::move(hint));
 }
 
-Result<std::vector<uint32_t>> IndexRoot::Generations(std::string_view dataset) const {
+Result<std::vector<uint32_t>> IndexRoot::AllGenerations(std::string_view dataset) const {
   TARN_RETURN_IF_ERROR(RequireDataset(dataset));
   return ListNumbers(DatasetPath(dataset));
+}
+
+Result<std::vector<uint32_t>> IndexRoot::Generations(std::string_view dataset) const {
+  TARN_ASSIGN_OR_RETURN(std::vector<uint32_t> generations, AllGenerations(dataset));
+  // A root without retired generations has nothing to ask for each of them.
+  if (io::IsDirectory(io::JoinPath(DatasetPath(dataset), kRetiredDirectory))) {
+    std::erase_if(generations, [&](uint32_t generation) { return IsRetired(dataset, generation); });
+  }
+  return generations;
 }
 
 Result<std::optional<uint32_t>> IndexRoot::ReadLatest(std::string_view dataset) const {
@@ -210,10 +220,21 @@ Result<std::optional<uint32_t>> IndexRoot::ReadLatest(std::string_view dataset) 
 Result<uint32_t> IndexRoot::Latest(std::string_view dataset) const {
   TARN_RETURN_IF_ERROR(RequireDataset(dataset));
   TARN_ASSIGN_OR_RETURN(const std::optional<uint32_t> latest, ReadLatest(dataset));
-  if (latest && io::IsDirectory(GenerationPath(dataset, *latest))) return *latest;
+  if (latest && io::IsDirectory(GenerationPath(dataset, *latest)) && !IsRetired(dataset, *latest)) {
+    return *latest;
+  }
   // The first publisher died before it wrote the pointer, or the generation was taken away.
   TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> generations, Generations(dataset));
   if (!generations.empty()) return generations.back();
+  TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> retired, RetiredGenerations(dataset));
+  if (!retired.empty()) {
+    return Status(ErrorCode::kNotFound, fmt::format("all generations of dataset '{}' in index root '{}' are "
+                                                    "retired",
+                                                    dataset, path_))
+        .WithHint(fmt::format("name one of them ('{0}@{1}'), list it again with 'tarn-index retire {0}@{1} "
+                              "--undo', or publish",
+                              dataset, retired.back()));
+  }
   return Status(ErrorCode::kNotFound,
                 fmt::format("dataset '{}' in index root '{}' has no generation yet", dataset, path_))
       .WithHint("'tarn-index publish' makes one");
@@ -222,7 +243,7 @@ Result<uint32_t> IndexRoot::Latest(std::string_view dataset) const {
 Result<uint32_t> IndexRoot::Resolve(const DatasetReference& reference) const {
   if (reference.digest) return ResolveDigest(reference.name, *reference.digest);
   if (!reference.generation) return Latest(reference.name);
-  TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> generations, Generations(reference.name));
+  TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> generations, AllGenerations(reference.name));
   if (std::binary_search(generations.begin(), generations.end(), *reference.generation)) {
     return *reference.generation;
   }
@@ -235,7 +256,10 @@ Result<uint32_t> IndexRoot::Resolve(const DatasetReference& reference) const {
 }
 
 Result<uint32_t> IndexRoot::ResolveDigest(const std::string& dataset, const Digest& digest) const {
-  TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> generations, Generations(dataset));
+  TARN_ASSIGN_OR_RETURN(std::vector<uint32_t> generations, AllGenerations(dataset));
+  // Listed ones are preferred: the same content may have been published again.
+  std::stable_partition(generations.begin(), generations.end(),
+                        [&](uint32_t generation) { return IsRetired(dataset, generation); });
   Status unreadable;
   for (auto generation = generations.rbegin(); generation != generations.rend(); ++generation) {
     const auto reader = GenerationReader::Open(GenerationPath(dataset, *generation));
@@ -318,7 +342,7 @@ Status IndexRoot::RepairLatest(std::string_view dataset) {
   // renamed, so the pointer never ends up behind.
   for (;;) {
     TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> generations, Generations(dataset));
-    if (generations.empty()) return Status::Ok();
+    if (generations.empty()) return io::RemoveFile(DatasetPath(dataset) + "/LATEST");
     const Result<std::optional<uint32_t>> latest = ReadLatest(dataset);
     if (!latest.ok() && latest.code() != ErrorCode::kCorrupt) return latest.status();
     if (latest.ok() && *latest == generations.back()) return Status::Ok();
