@@ -1,0 +1,122 @@
+// The one wrapper around every operation: it times, catches, maps a Status to its errno, and sees to it that
+// each request is answered exactly once.
+//
+//     void ReadLink(fuse_req_t request, fuse_ino_t inode) {
+//       Answer(request, Operation::kReadlink, [&](const FileSystem& fs, Reply& reply) -> Status {
+//         TARN_ASSIGN_OR_RETURN(const std::string target, fs.tree().ReadLink(fs.NodeOf(inode)));
+//         reply.Link(target);
+//         return Status::Ok();
+//       });
+//     }
+//
+// The body either answers through `reply` and returns ok, or returns the Status to answer with.
+#ifndef TARN_FUSE_OP_GUARD_H_
+#define TARN_FUSE_OP_GUARD_H_
+
+#include <fuse_lowlevel.h>
+
+#include <cerrno>
+#include <chrono>
+#include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fuse/errno_map.h"
+#include "fuse/file_system.h"
+#include "fuse/operation.h"
+#include "fuse/session.h"
+#include "tarn/base/status.h"
+
+namespace tarn::fuse {
+
+// What libfuse carries along as the session's user data.
+struct Served {
+  const FileSystem* file_system = nullptr;
+  NegotiatedRecord* record = nullptr;  // filled in by INIT
+  Status init_status;                  // why INIT was refused
+  Session* session = nullptr;
+};
+
+inline Served* ServedOf(fuse_req_t request) {
+  return static_cast<Served*>(fuse_req_userdata(request));
+}
+
+// The answer to one request. Each function answers it; the first counts, a second would be a defect.
+class Reply {
+ public:
+  explicit Reply(fuse_req_t request) : request_(request) {}
+  Reply(const Reply&) = delete;
+  Reply& operator=(const Reply&) = delete;
+
+  bool answered() const { return request_ == nullptr; }
+
+  void Error(int error_number) { fuse_reply_err(Take(), error_number); }
+  // Done, and nothing to say.
+  void Done() { Error(0); }
+  // FORGET has no answer.
+  void None() { fuse_reply_none(Take()); }
+  void Entry(const fuse_entry_param& entry) { fuse_reply_entry(Take(), &entry); }
+  void Attributes(const struct stat& status, double timeout) { fuse_reply_attr(Take(), &status, timeout); }
+  void Link(const std::string& target) { fuse_reply_readlink(Take(), target.c_str()); }
+  void Bytes(std::span<const std::byte> bytes) {
+    fuse_reply_buf(Take(), reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  void Text(std::string_view text) { fuse_reply_buf(Take(), text.data(), text.size()); }
+  void XattrSize(size_t size) { fuse_reply_xattr(Take(), size); }
+  void FileSystemStatus(const struct statvfs& status) { fuse_reply_statfs(Take(), &status); }
+  void Offset(off_t offset) { fuse_reply_lseek(Take(), offset); }
+  void Poll(unsigned events) { fuse_reply_poll(Take(), events); }
+
+ private:
+  fuse_req_t Take() { return std::exchange(request_, nullptr); }
+
+  fuse_req_t request_;
+};
+
+// Logs an operation that failed for a reason the reader's errno does not tell; bounded per second, so that a
+// dead source cannot flood the log, and what was left out is counted.
+void LogFailure(Operation operation, uint64_t inode, const Status& status);
+
+template <typename Body>
+Status RunGuarded(Body&& body, const FileSystem& file_system, Reply& reply) {
+  try {
+    return body(file_system, reply);
+  } catch (const std::exception& error) {
+    return Status(ErrorCode::kInternal, std::string("exception: ") + error.what());
+  } catch (...) {
+    return Status(ErrorCode::kInternal, "unknown exception");
+  }
+}
+
+// `inode` names the node in the log; `about` says how a failure is told to the reader.
+template <typename Body>
+void Answer(fuse_req_t request, Operation operation, uint64_t inode, About about, Body&& body) {
+  const auto start = std::chrono::steady_clock::now();
+  const Served* served = ServedOf(request);
+  if (MayEnterSource(operation)) served->session->KeepOneWaiting();
+  Reply reply(request);
+  Status status = RunGuarded(std::forward<Body>(body), *served->file_system, reply);
+  if (status.ok() && !reply.answered()) status = Status(ErrorCode::kInternal, "the operation gave no answer");
+  if (!reply.answered()) reply.Error(ErrnoOf(status, about));
+  CountOperation(operation, std::chrono::steady_clock::now() - start, !status.ok());
+  if (!status.ok()) LogFailure(operation, inode, status);
+}
+
+template <typename Body>
+void Answer(fuse_req_t request, Operation operation, uint64_t inode, Body&& body) {
+  Answer(request, operation, inode, About::kNode, std::forward<Body>(body));
+}
+
+// The same for operations whose answer is fixed.
+inline void AnswerFixed(fuse_req_t request, Operation operation, int error_number) {
+  Answer(request, operation, 0, [error_number](const FileSystem&, Reply& reply) {
+    reply.Error(error_number);
+    return Status::Ok();
+  });
+}
+
+}  // namespace tarn::fuse
+
+#endif  // TARN_FUSE_OP_GUARD_H_

@@ -1,0 +1,242 @@
+#include "fuse/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "fuse/mount_options.h"
+#include "tarn/base/version.h"
+
+namespace tarn::fuse {
+namespace {
+
+constexpr const char* kName = "tarn-mount";
+constexpr const char* kDescription =
+    "Shows a dataset of tar archives as files, read-only, at the directory MNT.\n"
+    "\n"
+    "  tarn-mount MNT --index ROOT --source DIR --dataset NAME[@N]   mounts; returns when the mount answers\n"
+    "  tarn-mount unmount MNT                                        unmounts\n"
+    "  mount -t fuse.tarn NAME[@N] MNT -o index=ROOT,source=DIR      the same through mount(8)\n";
+constexpr const char* kFooter =
+    "\nWhere the command line names no index root or no source, TARN_INDEX, TARN_SOURCE or the "
+    "configuration\n"
+    "file do. SIGINT or SIGTERM unmount and end the server.\n";
+
+// The command line as it stands, before anything is made of it.
+struct RawOptions {
+  std::string mountpoint;
+  std::optional<std::string> index;
+  std::vector<std::string> sources;
+  std::optional<std::string> dataset;
+  dataset::AccessMode access = dataset::AccessMode::kArchive;
+  std::optional<uint32_t> uid;
+  std::optional<uint32_t> gid;
+  std::string umask = "0";
+  dataset::VerifyMode verify = dataset::VerifyMode::kStat;
+  double identity_interval = 1.0;
+  std::optional<bool> allow_other;
+  bool no_exec = false;
+  bool foreground = false;
+  unsigned threads = SessionOptions().max_workers;
+  double unmount_grace = 10;
+  LogLevel log_level = LogLevel::kInfo;
+  LogFormat log_format = LogFormat::kText;
+  std::string log_file;
+};
+
+template <typename T>
+CLI::CheckedTransformer Words(std::vector<std::pair<std::string, T>> words) {
+  return CLI::CheckedTransformer(std::move(words), CLI::ignore_case);
+}
+
+void AddDatasetOptions(CLI::App* app, RawOptions* raw) {
+  app->add_option("mountpoint", raw->mountpoint, "An empty directory")->type_name("MNT")->required();
+  app->add_option("--index", raw->index, "The index root")->type_name("ROOT");
+  app->add_option("--source", raw->sources, "Where the datasets' bytes are; may be given more than once")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all();
+  app->add_option("--dataset", raw->dataset,
+                  "The dataset to show: its newest generation, generation N, or the one with the digest")
+      ->type_name("NAME[@N|@DIGEST]");
+  app->add_option("--verify", raw->verify,
+                  "stat: archives whose size and mtime are as published are served as they are; chunk: every "
+                  "chunk is checked before its bytes leave")
+      ->type_name("stat|chunk")
+      ->transform(Words<dataset::VerifyMode>(
+          {{"stat", dataset::VerifyMode::kStat}, {"chunk", dataset::VerifyMode::kChunk}}));
+  app->add_option("--identity-interval", raw->identity_interval,
+                  "Seconds after which an archive is looked at again before it is read; default 1")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
+}
+
+void AddAccessOptions(CLI::App* app, RawOptions* raw) {
+  app->add_option(
+         "--access", raw->access,
+         "archive: whoever may read an archive may read its members; member: owner and mode of the tar; "
+         "open: everyone may read; default archive")
+      ->type_name("archive|member|open")
+      ->transform(Words<dataset::AccessMode>({{"archive", dataset::AccessMode::kArchive},
+                                              {"member", dataset::AccessMode::kMember},
+                                              {"open", dataset::AccessMode::kOpen}}));
+  app->add_option("--uid", raw->uid, "Show this user as the owner of everything")->type_name("UID");
+  app->add_option("--gid", raw->gid, "Show this group as the group of everything")->type_name("GID");
+  app->add_option("--umask", raw->umask, "Permission bits to take away, octal")->type_name("OCTAL");
+  app->add_flag("--allow-other,!--no-allow-other", raw->allow_other,
+                "Let other users use the mount; root's mounts do unless told otherwise, and a user's need "
+                "'user_allow_other' in /etc/fuse.conf");
+  app->add_flag("--no-exec", raw->no_exec, "Programs in the mount cannot be run");
+}
+
+void AddServerOptions(CLI::App* app, RawOptions* raw) {
+  app->add_flag("--foreground,-f", raw->foreground, "Stay in the foreground and log to standard error");
+  app->add_option("--threads", raw->threads,
+                  "Most requests answered at once; threads are started when they are needed; default 64")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 1024u));
+  app->add_option("--unmount-grace", raw->unmount_grace,
+                  "Seconds that programs with open files have to finish after SIGTERM; default 10")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 86400.0));
+  app->add_option("--log-file", raw->log_file, "Append the log to FILE; otherwise it goes to the system log")
+      ->type_name("FILE");
+  app->add_option("--log-format", raw->log_format, "text or json")
+      ->type_name("text|json")
+      ->transform(Words<LogFormat>({{"text", LogFormat::kText}, {"json", LogFormat::kJson}}));
+  app->add_option("--log-level", raw->log_level, "Lines below it are not written; default info")
+      ->type_name("debug|info|warning|error")
+      ->transform(Words<LogLevel>({{"debug", LogLevel::kDebug},
+                                   {"info", LogLevel::kInfo},
+                                   {"warning", LogLevel::kWarning},
+                                   {"error", LogLevel::kError}}));
+}
+
+std::unique_ptr<CLI::App> MakeApp(const std::string& name, const std::string& description) {
+  auto app = std::make_unique<CLI::App>(description, name);
+  app->set_version_flag("--version", std::string(kName) + " " + std::string(VersionString()));
+  app->get_formatter()->column_width(36);
+  return app;
+}
+
+// Parses; a text to print instead for --help and --version.
+Result<std::optional<PrintCommand>> Parse(CLI::App* app, std::vector<std::string> arguments) {
+  std::reverse(arguments.begin(), arguments.end());  // the order in which App takes them
+  try {
+    app->parse(std::move(arguments));
+    return std::optional<PrintCommand>();
+  } catch (const CLI::CallForHelp&) {
+    return std::optional(PrintCommand{app->help()});
+  } catch (const CLI::CallForVersion&) {
+    return std::optional(PrintCommand{app->version() + "\n"});
+  } catch (const CLI::ParseError& error) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app->get_options()) {
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    std::string hint;
+    for (const std::string& unknown : app->remaining()) {
+      if (const auto nearest = NearestMatch(unknown.substr(0, unknown.find('=')), known)) {
+        hint = "did you mean '" + *nearest + "'? ";
+        break;
+      }
+    }
+    return Status(ErrorCode::kInvalidArgument, error.what())
+        .WithHint(hint + "'" + app->get_name() + " --help' lists the options");
+  }
+}
+
+Result<uint32_t> ParseUmask(const std::string& text) {
+  if (!text.empty() && text.size() <= 5 && text.find_first_not_of("01234567") == std::string::npos) {
+    const auto bits = static_cast<uint32_t>(std::stoul(text, nullptr, 8));
+    if (bits <= 0777) return bits;
+  }
+  return Status(ErrorCode::kInvalidArgument,
+                "--umask: expected octal permission bits from 0 to 777, found '" + text + "'");
+}
+
+// The server leaves its directory, so that a file system it was started in can be unmounted.
+void MakeAbsolute(std::string* path) {
+  if (path->empty() || path->front() == '/' || path->find("://") != std::string::npos) return;
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(*path, error);
+  if (!error) *path = absolute.lexically_normal().string();
+}
+
+Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
+  MountCommand command;
+  command.mountpoint = raw.mountpoint;
+  const Config config(program);
+  TARN_ASSIGN_OR_RETURN(command.index, config.Index(raw.index));
+  TARN_ASSIGN_OR_RETURN(command.sources, config.Sources(raw.sources));
+  if (!raw.dataset) {
+    return Status(ErrorCode::kInvalidArgument, "no dataset is named")
+        .WithHint("give --dataset NAME, or NAME@N for one generation; 'tarn datasets --index " +
+                  command.index.value + "' lists them");
+  }
+  TARN_ASSIGN_OR_RETURN(command.dataset, index::DatasetReference::Parse(*raw.dataset));
+  MakeAbsolute(&command.mountpoint);
+  MakeAbsolute(&command.index.value);
+  for (Setting& source : command.sources) MakeAbsolute(&source.value);
+
+  command.tree.access = raw.access;
+  command.tree.uid = raw.uid;
+  command.tree.gid = raw.gid;
+  TARN_ASSIGN_OR_RETURN(command.tree.umask, ParseUmask(raw.umask));
+  command.verify = raw.verify;
+  command.identity_interval = std::chrono::milliseconds(static_cast<int64_t>(raw.identity_interval * 1000));
+  command.allow_other = raw.allow_other.value_or(geteuid() == 0);
+  command.no_exec = raw.no_exec;
+  command.foreground = raw.foreground;
+  command.session.max_workers = raw.threads;
+  command.session.initial_workers = std::min(command.session.initial_workers, raw.threads);
+  command.unmount_grace = std::chrono::milliseconds(static_cast<int64_t>(raw.unmount_grace * 1000));
+  command.log = {.level = raw.log_level, .format = raw.log_format, .program = kName};
+  command.log_file = raw.log_file;
+  MakeAbsolute(&command.log_file);
+  return command;
+}
+
+Result<Command> ParseUnmount(std::vector<std::string> arguments) {
+  UnmountCommand command;
+  const auto app =
+      MakeApp("tarn-mount unmount", "Unmounts what Tarn has mounted at MNT; its server then ends.");
+  app->add_option("mountpoint", command.mountpoint, "Where it is mounted")->type_name("MNT")->required();
+  app->add_flag("--lazy", command.lazy,
+                "Take a mount that is in use out of the tree; it ends when its last user is gone");
+  TARN_ASSIGN_OR_RETURN(const auto print, Parse(app.get(), std::move(arguments)));
+  if (print) return Command(*print);
+  return Command(command);
+}
+
+}  // namespace
+
+bool IsMountHelper(std::string_view program_name) {
+  const size_t slash = program_name.rfind('/');
+  return program_name.substr(slash == std::string_view::npos ? 0 : slash + 1).starts_with("mount.fuse");
+}
+
+Result<Command> ParseCommand(const Program& program, bool mount_helper) {
+  const std::vector<std::string>& arguments = program.arguments;
+  if (!mount_helper && !arguments.empty() && arguments.front() == "unmount") {
+    return ParseUnmount({arguments.begin() + 1, arguments.end()});
+  }
+  RawOptions raw;
+  const auto app = MakeApp(kName, kDescription);
+  app->footer(kFooter);
+  AddDatasetOptions(app.get(), &raw);
+  AddAccessOptions(app.get(), &raw);
+  AddServerOptions(app.get(), &raw);
+  // Taken apart before; here for --help alone.
+  std::vector<std::string> ignored;
+  app->add_option("-o", ignored, "Options in the form of mount(8): access=member,allow_other,...")
+      ->type_name("OPTION[,OPTION...]");
+  TARN_ASSIGN_OR_RETURN(const auto print, Parse(app.get(), ExpandMountOptions(arguments, mount_helper)));
+  if (print) return Command(*print);
+  TARN_ASSIGN_OR_RETURN(MountCommand command, ToCommand(program, raw));
+  return Command(std::move(command));
+}
+
+}  // namespace tarn::fuse

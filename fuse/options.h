@@ -1,0 +1,71 @@
+// The command line of tarn-mount, in the three forms it comes in:
+//
+//     tarn-mount MNT --index ROOT --source DIR --dataset NAME[@N|@digest] [options]
+//     mount.fuse.tarn NAME[@N|@digest] MNT [-o index=ROOT,source=DIR,...]     as mount(8) calls it
+//     tarn-mount unmount MNT
+//
+// Every long option can be given as a mount option (`-o access=member`), and the options that every mount has
+// (ro, nosuid, _netdev, x-systemd.* ...) are taken for what they are.
+#ifndef TARN_FUSE_OPTIONS_H_
+#define TARN_FUSE_OPTIONS_H_
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "fuse/session.h"
+#include "tarn/base/config.h"
+#include "tarn/base/log.h"
+#include "tarn/base/program.h"
+#include "tarn/base/result.h"
+#include "tarn/dataset/archive_bytes.h"
+#include "tarn/dataset/file_tree.h"
+#include "tarn/index/index_root.h"
+
+namespace tarn::fuse {
+
+struct MountCommand {
+  std::string mountpoint;
+  Setting index;
+  std::vector<Setting> sources;
+  index::DatasetReference dataset;
+
+  dataset::FileTreeOptions tree;
+  dataset::VerifyMode verify = dataset::VerifyMode::kStat;
+  std::chrono::milliseconds identity_interval{1000};
+
+  bool allow_other = false;
+  bool no_exec = false;
+  bool foreground = false;
+  SessionOptions session;
+  std::chrono::milliseconds unmount_grace{10000};  // for those with open files, after a signal
+
+  LogOptions log;
+  std::string log_file;  // empty: standard error in the foreground, the system log otherwise
+};
+
+struct UnmountCommand {
+  std::string mountpoint;
+  bool lazy = false;
+};
+
+// --help or --version: what to print.
+struct PrintCommand {
+  std::string text;
+};
+
+using Command = std::variant<MountCommand, UnmountCommand, PrintCommand>;
+
+// Whether the program was called under the name mount(8) calls it by.
+bool IsMountHelper(std::string_view program_name);
+
+// Reads the command line; index and sources come from the environment or the configuration file where it does
+// not name them. kInvalidArgument says what is wrong with it and what is expected.
+Result<Command> ParseCommand(const Program& program, bool mount_helper);
+
+}  // namespace tarn::fuse
+
+#endif  // TARN_FUSE_OPTIONS_H_
