@@ -312,7 +312,7 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::ReadExtension(const HeaderBlock& bl
         fmt::format("a whole member expected, found the continuation of '{}' from another volume; join the "
                     "volumes first",
                     EscapeName(block.name())));
-  } else if (type != 'V' && !pending_.any) {
+  } else if (type != 'V' && type != 'g' && !pending_.any) {
     pending_.any = true;
     pending_.first_offset = offset_;
   }
@@ -393,8 +393,8 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::ReadMember(const HeaderBlock& block
   member->data_offset = offset_ + kBlockBytes;
   if (bad_field) {
     findings_->Add({FindingCode::kBadNumber, Severity::kWarning, offset_, member->name,
-                    fmt::format("{}: octal or base-256 expected, found '{}'; taken as 0", bad_field->name,
-                                EscapeName(bad_field->bytes))});
+                    fmt::format("{}: octal or base-256 expected, found '{}'; it is not known",
+                                bad_field->name, EscapeName(bad_field->bytes))});
   }
   if (pending_.size_unknown) {
     // Already reported; only where the walk goes on is left to say.

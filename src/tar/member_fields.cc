@@ -6,6 +6,8 @@ namespace tarn::tar {
 namespace {
 
 constexpr uint32_t kModeBits = 07777;
+// An owner that cannot be read: (uid_t)-1 as in GNU tar, never root.
+constexpr uint32_t kNoId = std::numeric_limits<uint32_t>::max();
 
 MemberType TypeOf(char type) {
   switch (type) {
@@ -39,12 +41,14 @@ class FieldReader {
     return number.value;
   }
   uint64_t Id(std::string_view name, std::string_view field) {
-    const int64_t value = Signed(name, field);
-    if (value >= 0) return static_cast<uint64_t>(value);
+    const HeaderNumber number = ParseHeaderNumber(field);
+    if (number.good() && number.value >= 0) return static_cast<uint64_t>(number.value);
     // -2 is how some systems spell the 32-bit id of nobody.
-    if (value >= std::numeric_limits<int32_t>::min()) return static_cast<uint32_t>(value);
+    if (number.good() && number.value >= std::numeric_limits<int32_t>::min()) {
+      return static_cast<uint32_t>(number.value);
+    }
     *bad_ = BadField{name, field};
-    return 0;
+    return kNoId;
   }
   uint32_t Small(std::string_view name, std::string_view field) {
     const int64_t value = Signed(name, field);
@@ -112,10 +116,12 @@ const PaxValues* Effective(const Pending& pending, const PaxValues& global, PaxF
 
 void ApplyExtensions(const Pending& pending, const PaxValues& global, Member* member) {
   const auto effective = [&](PaxField field) { return Effective(pending, global, field); };
-  const bool own_path = pending.pax.Has(kPaxPath);
+  const bool own_path = pending.pax.Has(kPaxPath) || pending.pax.Has(kPaxSparseName);
   const bool own_link = pending.pax.Has(kPaxLink);
   if (pending.gnu_name && !own_path) {
     member->name = *pending.gnu_name;
+  } else if (pending.pax.Has(kPaxSparseName)) {
+    member->name = pending.pax.sparse_name;  // the header and `path` have a name made up for old readers
   } else if (const PaxValues* pax = effective(kPaxPath); pax != nullptr) {
     member->name = pax->path;
   }

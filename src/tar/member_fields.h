@@ -28,7 +28,7 @@ struct Pending {
   void Clear();
 };
 
-// A numeric field that cannot be read and is taken as 0: its name, and its bytes.
+// A numeric field that cannot be read and is taken as 0 (ids: as 2^32 - 1): its name, and its bytes.
 struct BadField {
   std::string_view name;
   std::string_view bytes;

@@ -29,8 +29,8 @@ HeaderNumber ParseBase256(std::string_view field) {
 
 HeaderNumber ParseHeaderNumber(std::string_view field) {
   if (!field.empty() && (static_cast<unsigned char>(field[0]) & 0x80) != 0) return ParseBase256(field);
-  size_t i = 0;
-  while (i < field.size() && (field[i] == ' ' || field[i] == '\0')) ++i;
+  size_t i = !field.empty() && field[0] == '\0' ? 1 : 0;
+  while (i < field.size() && field[i] == ' ') ++i;
   uint64_t value = 0;
   for (; i < field.size(); ++i) {
     const char c = field[i];

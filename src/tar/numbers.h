@@ -21,10 +21,11 @@ struct HeaderNumber {
   bool good() const { return state == NumberState::kGood; }
 };
 
-// A numeric header field. Octal (POSIX ustar): leading spaces and NULs, digits, then a space, a NUL or the
-// end of the field; what stands behind the terminator is not looked at. A field of blanks reads as 0, as in
-// libarchive and Python. Base-256 (GNU tar manual, "Large fields"): the first bit set, then a two's
-// complement big-endian number of the remaining bits.
+// A numeric header field. Octal (POSIX ustar): leading spaces, digits, then a space, a NUL or the end of the
+// field; what stands behind the terminator is not looked at. One NUL before all that is skipped, as in GNU
+// tar: old writers let the field before run over. A field of blanks reads as 0, as in libarchive and Python.
+// Base-256 (GNU tar manual, "Large fields"): the first bit set, then a two's complement big-endian number of
+// the remaining bits.
 HeaderNumber ParseHeaderNumber(std::string_view field);
 
 // An unsigned decimal number as pax records and sparse maps hold them: digits only, at least one, nothing
