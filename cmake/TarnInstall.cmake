@@ -9,15 +9,6 @@ foreach(program tarn tarn-index tarn-mount tarn-bench)
     install(TARGETS ${program}_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
   endif()
 endforeach()
-if(TARGET tarn-mount_program)
-  # mount(8) runs mount.fuse.tarn for `mount -t fuse.tarn` and for lines of fstab(5).
-  file(RELATIVE_PATH tarn_mount_from_sbin ${CMAKE_INSTALL_FULL_SBINDIR} ${CMAKE_INSTALL_FULL_BINDIR}/tarn-mount)
-  install(
-    CODE "file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SBINDIR}\")
-file(CREATE_LINK \"${tarn_mount_from_sbin}\"
-     \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_SBINDIR}/mount.fuse.tarn\" SYMBOLIC)"
-    COMPONENT programs)
-endif()
 file(GLOB tarn_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.[158])
 foreach(page ${tarn_pages})
   string(REGEX REPLACE ".*\\." "" section ${page})

@@ -1,8 +1,8 @@
 """Option lint: what the programs say with --help, the man pages, the example configuration and the sources agree.
 
 The built programs are asked, so nothing that they offer goes undescribed and nothing described is long gone:
-every option of every command stands in its man page below `.Ss COMMAND` (or outside all of these, when it is common
-to them), and the other way round; every key of the configuration file stands in tarn.conf(5) and in the example;
+every option of every command has an `.It` in its man page below `.Ss COMMAND` of the section COMMANDS (or outside all
+of these, when it is common to them), and the other way round; every key of the configuration file stands in tarn.conf(5) and in the example;
 every TARN_ variable that the sources read stands in a man page. groff formats each page without a warning.
 """
 import os
@@ -15,6 +15,8 @@ import lint
 
 PAGES = {'tarn': 'docs/man/tarn.1', 'tarn-index': 'docs/man/tarn-index.1', 'tarn-mount': 'docs/man/tarn-mount.8',
          'tarn-bench': 'docs/man/tarn-bench.1'}
+# Commands that a program has beside its main one, which its help does not list under a heading.
+BESIDE = {'tarn-mount': ('unmount',)}
 # Commands that hand everything on to another program, whose own page has their options.
 HANDED_ON = {'tarn': ('index', 'mount', 'bench')}
 CONFIG_SOURCE, CONFIG_PAGE, CONFIG_EXAMPLE = 'src/base/config.cc', 'docs/man/tarn.conf.5', 'deploy/tarn.conf'
@@ -46,15 +48,16 @@ def _help_commands(text):
 
 
 def _page_options(text):
-    """{command: {option: line}} of an mdoc page; the command '' has what stands outside all of them."""
-    found, command = {'': {}}, ''
+    """{command: {option: line}} of an mdoc page: what stands in `.It` lines. The command '' has what stands outside all
+    commands, which are the `.Ss` of the section COMMANDS."""
+    found, section, command = {'': {}}, '', ''
     for number, row in enumerate(text.replace('\\-', '-').splitlines(), 1):
-        if row.startswith('.Sh'):
-            command = ''
-        elif row.startswith('.Ss '):
+        if row.startswith('.Sh '):
+            section, command = row[4:], ''
+        elif row.startswith('.Ss ') and section == 'COMMANDS':
             command = row.split()[1]
             found[command] = {}
-        elif row.startswith('.') and not row.startswith('.\\"'):
+        elif row.startswith('.It '):
             for option in re.findall(r'\bFl -([a-z][a-z0-9-]*)', row):
                 found[command].setdefault(option, number)
     return found
@@ -68,7 +71,7 @@ def _check_program(binary, page, page_text):
         return
     described = _page_options(page_text)
     offered = {'': _help_options(text)}
-    for command in _help_commands(text):
+    for command in [*_help_commands(text), *BESIDE.get(program, ())]:
         if command in HANDED_ON.get(program, ()):
             continue
         code, text = _help(binary, command)
