@@ -376,14 +376,36 @@ Result<std::string> IndexRoot::MakeStagingDirectory(std::string_view purpose) {
   return directory;
 }
 
-Status IndexRoot::CleanStaging() {
+// A directory, its lock, or both may be left of a work.
+Result<std::vector<std::string>> IndexRoot::StagingNames() const {
   TARN_ASSIGN_OR_RETURN(const std::vector<std::string> names, io::ListDirectory(staging_path()));
-  std::set<std::string> works;  // a directory, its lock, or both may be left
+  std::set<std::string> works;
   for (std::string name : names) {
     if (name.ends_with(kLockSuffix)) name.resize(name.size() - kLockSuffix.size());
     works.insert(std::move(name));
   }
   works.erase(std::string(kJournals));
+  return std::vector<std::string>(works.begin(), works.end());
+}
+
+Result<std::vector<IndexRoot::StagingWork>> IndexRoot::ListStaging() const {
+  TARN_ASSIGN_OR_RETURN(const std::vector<std::string> names, StagingNames());
+  std::vector<StagingWork> works;
+  for (const std::string& name : names) {
+    StagingWork work{.path = io::JoinPath(staging_path(), name), .alive = false};
+    const std::string lock_path = work.path + std::string(kLockSuffix);
+    if (io::Exists(lock_path)) {
+      const auto lock = io::FileLock::TryAcquire(lock_path);
+      // Who may not ask takes it for alive.
+      work.alive = !lock.ok() || !lock->has_value();
+    }
+    works.push_back(std::move(work));
+  }
+  return works;
+}
+
+Status IndexRoot::CleanStaging() {
+  TARN_ASSIGN_OR_RETURN(const std::vector<std::string> works, StagingNames());
   for (const std::string& work : works) {
     const std::string path = io::JoinPath(staging_path(), work);
     const std::string lock_path = path + std::string(kLockSuffix);

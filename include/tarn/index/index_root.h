@@ -73,13 +73,30 @@ class IndexRoot {
 
   // ---- Datasets and generations
   Result<std::vector<std::string>> Datasets() const;  // sorted
-  Result<std::vector<uint32_t>> Generations(
-      std::string_view dataset) const;  // rising; empty when there are none
-  // The newest generation; kNotFound when the dataset does not exist (with the nearest name) or has none.
+  // Those that are listed, rising; empty when there are none. Retired ones are not.
+  Result<std::vector<uint32_t>> Generations(std::string_view dataset) const;
+  // The newest that is not retired; kNotFound when the dataset does not exist (with the nearest name) or has
+  // none.
   Result<uint32_t> Latest(std::string_view dataset) const;
+  std::string DatasetPath(std::string_view dataset) const;
   std::string GenerationPath(std::string_view dataset, uint32_t generation) const;
-  // The generation a reference names: its number, or its digest, or the newest.
+  // The generation a reference names: its number or its digest, retired or not, as long as it is there; or
+  // the newest that is not retired.
   Result<uint32_t> Resolve(const DatasetReference& reference) const;
+
+  // ---- Retired generations: they left the listings and are there until gc takes them.
+  Result<std::vector<uint32_t>> RetiredGenerations(std::string_view dataset) const;  // rising
+  // Retired or not, rising. The last one's number is the highest that was ever published: gc leaves it. Who
+  // publishes goes on from there, in the generation's number and in those of archives.
+  Result<std::vector<uint32_t>> AllGenerations(std::string_view dataset) const;
+  bool IsRetired(std::string_view dataset, uint32_t generation) const;
+  // When, in seconds since 1970-01-01 UTC; kNotFound when it is not retired.
+  Result<int64_t> RetiredSince(std::string_view dataset, uint32_t generation) const;
+  // Takes it out of the listings and moves LATEST to the newest that is left; whoever has it open reads on.
+  // kNotFound when it is not there. Fine when it is retired already: the earlier moment stays.
+  Status RetireGeneration(std::string_view dataset, uint32_t generation, int64_t now_seconds);
+  // Lists it again; kNotFound when it is gone or was not retired.
+  Status RestoreGeneration(std::string_view dataset, uint32_t generation);
 
   // The dataset's number, from 1; kNotFound before its first publish.
   Result<uint32_t> DatasetNumber(std::string_view dataset) const;
@@ -90,7 +107,8 @@ class IndexRoot {
   // Renames a finished generation directory into place as number `generation` and moves LATEST on;
   // kAlreadyExists when somebody published that number first (then: look again).
   Status PublishGeneration(std::string_view dataset, uint32_t generation, const std::string& directory);
-  // LATEST says the newest whole generation, also after a publisher died between rename and pointer.
+  // LATEST says the newest generation that is not retired, also after a publisher died between rename and
+  // pointer.
   Status RepairLatest(std::string_view dataset);
 
   // ---- Staging: unfinished work, below the root so that it can be renamed into place.
@@ -100,6 +118,12 @@ class IndexRoot {
   Result<std::string> MakeStagingDirectory(std::string_view purpose);
   // Removes staging directories whose owners are dead or gone.
   Status CleanStaging();
+  struct StagingWork {
+    std::string path;
+    bool alive = false;  // its owner lives, on this machine or (where the file system tells) on another
+  };
+  // What CleanStaging would look at, by name; journals are none. Changes nothing.
+  Result<std::vector<StagingWork>> ListStaging() const;
   std::string staging_path() const;
   // Where interrupted publishes of a dataset leave what they know; below staging/, kept by CleanStaging.
   std::string JournalPath(std::string_view dataset) const;
@@ -112,12 +136,12 @@ class IndexRoot {
 
   IndexRoot(std::string path, std::string uuid, uint32_t format_version);
 
-  std::string DatasetPath(std::string_view dataset) const;
   Status MakeShard(const std::string& shard);
   // kNotFound for a dataset that is not there, with the nearest name.
   Status RequireDataset(std::string_view dataset) const;
   // What LATEST says; nothing when there is no such file.
   Result<std::optional<uint32_t>> ReadLatest(std::string_view dataset) const;
+  Result<std::vector<std::string>> StagingNames() const;
   Result<uint32_t> TakeNumber(std::string_view dataset);
   Result<uint32_t> ResolveDigest(const std::string& dataset, const Digest& digest) const;
 

@@ -1,0 +1,1 @@
+// fsck_generation
