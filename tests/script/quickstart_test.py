@@ -94,12 +94,16 @@ def goes_without_fuse(tour):
 
 
 def serves_a_user(tour):
+    if os.stat('/dev/fuse').st_mode & 0o006 != 0o006:
+        print('[  SKIPPED ] /dev/fuse is not open to users here (chmod 0666 /dev/fuse)')
+        return 77
     tour.copy_programs()
     text = tour.run(through=NOBODY)
     mountpoint = os.path.join(tour.state, 'mnt')
     expect('mounted', tour.mounts() == [mountpoint], text)
     subprocess.run([*NOBODY, os.path.join(tour.bin, 'tarn-mount'), 'unmount', mountpoint], check=True)
     expect('unmounted', not tour.mounts(), text)
+    return 0
 
 
 def leaves_other_mounts_alone(tour):
@@ -125,12 +129,11 @@ def main():
         print('[  SKIPPED ] needs root and /dev/fuse')
         return 77
     with tempfile.TemporaryDirectory(prefix='tarn quickstart ') as scratch:
-        tour = Quickstart(scratch, arguments.root, arguments.bin)
+        tour = Quickstart(scratch, os.path.abspath(arguments.root), os.path.abspath(arguments.bin))
         try:
-            CASES[arguments.case](tour)
+            return CASES[arguments.case](tour) or 0
         finally:
             tour.unmount()
-    return 0
 
 
 if __name__ == '__main__':
