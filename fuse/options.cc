@@ -1,5 +1,7 @@
 #include "fuse/options.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -36,7 +38,7 @@ struct RawOptions {
   std::string umask = "0";
   dataset::VerifyMode verify = dataset::VerifyMode::kStat;
   double identity_interval = 1.0;
-  std::optional<bool> allow_other;
+  int allow_other = 0;  // how often it was asked for; negative: refused
   bool no_exec = false;
   bool foreground = false;
   unsigned threads = SessionOptions().max_workers;
@@ -187,7 +189,7 @@ Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   TARN_ASSIGN_OR_RETURN(command.tree.umask, ParseUmask(raw.umask));
   command.verify = raw.verify;
   command.identity_interval = std::chrono::milliseconds(static_cast<int64_t>(raw.identity_interval * 1000));
-  command.allow_other = raw.allow_other.value_or(geteuid() == 0);
+  command.allow_other = raw.allow_other != 0 ? raw.allow_other > 0 : geteuid() == 0;
   command.no_exec = raw.no_exec;
   command.foreground = raw.foreground;
   command.session.max_workers = raw.threads;

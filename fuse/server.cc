@@ -123,9 +123,11 @@ void EndSession(std::unique_ptr<Session> session) {
 }  // namespace
 
 Status Serve(const MountCommand& command, Readiness& readiness) {
+  // Signals come by a descriptor. From here on no thread takes one, whoever starts it.
+  TARN_ASSIGN_OR_RETURN(const UniqueFd signals, TakeSignals());
+
   // What is served. From here on the index and the sources are open.
   TARN_ASSIGN_OR_RETURN(const auto service, DatasetService::Open(command));
-  TARN_ASSIGN_OR_RETURN(const UniqueFd signals, TakeSignals());
 
   // Where. From here on the directory shows the mount, and whoever looks waits for its first answer.
   TARN_ASSIGN_OR_RETURN(MountPoint mount,
@@ -144,7 +146,13 @@ Status Serve(const MountCommand& command, Readiness& readiness) {
   std::unique_ptr<Session> session = std::move(attached).value();
   session->Start();
   if (Status probed = ProbeMount(mount.path()); !probed.ok()) return give_up(std::move(probed));
+  const bool leaves_terminal = readiness.in_background();
   if (Status ready = readiness.Ready(command.log_file); !ready.ok()) return give_up(std::move(ready));
+  if (leaves_terminal && command.log_file.empty()) {
+    LogOptions log = command.log;
+    log.target = LogTarget::kSystemLog;
+    ConfigureLog(log);
+  }
   Log(LogLevel::kInfo, "'" + mount.path() + "' shows " + service->name() + ", digest " +
                            service->facts().digest.ToHex() + "; " + session->negotiated().ToString());
 

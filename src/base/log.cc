@@ -1,9 +1,14 @@
 #include "tarn/base/log.h"
 
 #include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
+#include <syslog.h>
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 namespace tarn {
 namespace {
@@ -45,8 +50,15 @@ struct Process {
   bool json = false;
 };
 
+spdlog::sink_ptr MakeSink(const LogOptions& options) {
+  if (options.target == LogTarget::kStandardError) return std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  // The system log has time, program and level of its own; a JSON line brings them itself.
+  return std::make_shared<spdlog::sinks::syslog_sink_mt>(options.program, LOG_PID, LOG_DAEMON,
+                                                         options.format == LogFormat::kJson);
+}
+
 Process MakeProcessLog(const LogOptions& options) {
-  auto sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto sink = MakeSink(options);
   auto logger = std::make_shared<spdlog::logger>(options.program, std::move(sink));
   logger->set_level(SpdlogLevel(options.level));
   // A full disk or a closed pipe behind the log must not reach the caller.
@@ -60,19 +72,37 @@ Process MakeProcessLog(const LogOptions& options) {
   return Process{std::move(logger), json};
 }
 
-Process& ProcessLog() {
-  static Process process = MakeProcessLog(LogOptions{.level = LogLevel::kWarning, .program = "tarn"});
-  return process;
-}
+// The set-up in force, and those before it: another thread may be at a line of one.
+class ProcessLogs {
+ public:
+  ProcessLogs() { Replace(LogOptions{.level = LogLevel::kWarning, .program = "tarn"}); }
+
+  void Replace(const LogOptions& options) {
+    const std::lock_guard lock(mutex_);
+    all_.push_back(std::make_unique<Process>(MakeProcessLog(options)));
+    current_.store(all_.back().get(), std::memory_order_release);
+  }
+  Process& current() { return *current_.load(std::memory_order_acquire); }
+
+  static ProcessLogs& Get() {
+    static auto* logs = new ProcessLogs;  // outlives every thread that logs
+    return *logs;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Process>> all_;  // guarded by mutex_
+  std::atomic<Process*> current_{nullptr};
+};
 
 }  // namespace
 
 void ConfigureLog(const LogOptions& options) {
-  ProcessLog() = MakeProcessLog(options);
+  ProcessLogs::Get().Replace(options);
 }
 
 void Log(LogLevel level, std::string_view message) {
-  Process& process = ProcessLog();
+  Process& process = ProcessLogs::Get().current();
   if (!process.logger->should_log(SpdlogLevel(level))) return;
   if (process.json) {
     process.logger->log(SpdlogLevel(level), JsonText(message));
@@ -82,7 +112,7 @@ void Log(LogLevel level, std::string_view message) {
 }
 
 bool LogEnabled(LogLevel level) {
-  return ProcessLog().logger->should_log(SpdlogLevel(level));
+  return ProcessLogs::Get().current().logger->should_log(SpdlogLevel(level));
 }
 
 }  // namespace tarn

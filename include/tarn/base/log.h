@@ -18,14 +18,19 @@ enum class LogFormat : uint8_t {
   kJson,  // one object a line: time, level, message
 };
 
+enum class LogTarget : uint8_t {
+  kStandardError,
+  kSystemLog,  // syslog(3), facility daemon: for programs that have left their terminal
+};
+
 struct LogOptions {
   LogLevel level = LogLevel::kInfo;  // lines below it are dropped
   LogFormat format = LogFormat::kText;
+  LogTarget target = LogTarget::kStandardError;
   std::string program;  // named in each line, e.g. "tarn-mount"
 };
 
-// Sets up the log of the process, to standard error. Call before threads start; calling again replaces the
-// set-up.
+// Sets up the log of the process. Calling again replaces the set-up, also while other threads log.
 void ConfigureLog(const LogOptions& options);
 
 // Writes one line. Before ConfigureLog: text to standard error from kWarning up.

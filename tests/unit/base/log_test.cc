@@ -28,6 +28,13 @@ TEST(LogTest, LinesBelowTheLevelAreDropped) {
   EXPECT_NE(text.find("test["), std::string::npos);
 }
 
+TEST(LogTest, WhatGoesToTheSystemLogDoesNotGoToStandardError) {
+  ConfigureLog({.level = LogLevel::kWarning, .target = LogTarget::kSystemLog, .program = "test"});
+  EXPECT_EQ(Written([] { Log(LogLevel::kError, "for the system log"); }), "");
+  ConfigureLog({.level = LogLevel::kWarning, .program = "test"});
+  EXPECT_NE(Written([] { Log(LogLevel::kError, "here again"); }), "");
+}
+
 TEST(LogTest, AJsonLineIsOneObjectWhateverTheMessageHolds) {
   ConfigureLog({.level = LogLevel::kInfo, .format = LogFormat::kJson, .program = "test"});
   const std::string message = "a \"quoted\" \\ path\nwith {braces} and %v";
