@@ -12,6 +12,7 @@ import sys
 import lint
 
 REFERENCE = 14
+FILES_AT_ONCE = 32
 STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '.clang-format')
 
 
@@ -23,21 +24,27 @@ def _require_reference():
         raise lint.Skip(f'clang-format {REFERENCE} is the reference, this is: {version.strip()}')
 
 
-def _check_file(path):
-    run = subprocess.run(['clang-format', '--dry-run', '--Werror', '--ferror-limit=1', f'--style=file:{STYLE}', path],
-                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
-    return run.returncode, run.stderr.splitlines()
+def _unformatted(paths):
+    """{path: first line that is not as clang-format writes it}"""
+    run = subprocess.run(['clang-format', '--dry-run', '--Werror', f'--style=file:{STYLE}', *paths],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors='replace', check=False)
+    found = {}
+    for path, line in re.findall(r'^(.*):(\d+):\d+: error: ', run.stderr, re.MULTILINE):
+        found.setdefault(path, int(line))
+    if run.returncode and not found:
+        raise RuntimeError(f'clang-format: exit code {run.returncode}: {run.stderr}')
+    return found
 
 
 def check(root):
     _require_reference()
-    names = lint.files(root, '.cc', '.h')
+    paths = [os.path.join(root, n) for n in lint.files(root, '.cc', '.h')]
+    batches = [paths[i:i + FILES_AT_ONCE] for i in range(0, len(paths), FILES_AT_ONCE)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(_check_file, [os.path.join(root, n) for n in names])
-        for name, (code, said) in zip(names, results):
-            if code:
-                place = re.search(r':(\d+):\d+: error', said[0]) if said else None
-                yield f'{name}:{place.group(1) if place else 1}: not formatted: script/format {name}'
+        for found in pool.map(_unformatted, batches):
+            for path, line in sorted(found.items()):
+                name = os.path.relpath(path, root)
+                yield f'{name}:{line}: not formatted: script/format {name}'
 
 
 SAMPLES = [

@@ -33,7 +33,7 @@ HOMES = [
     ('xxh', ['src/digest/']),
     ('archive.h', ['src/tar/']),
     ('archive_entry.h', ['src/tar/']),
-    ('fuse', ['fuse/']),
+    ('fuse', ['fuse/', 'bench/slow_source']),
     ('linux/fuse.h', ['fuse/']),
     ('spdlog/', ['src/base/']),
     ('tl/expected', ['include/tarn/base/result.h']),

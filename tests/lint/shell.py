@@ -16,11 +16,11 @@ def _is_shell(root, name):
 def check(root):
     if not shutil.which('shellcheck'):
         raise lint.Skip('shellcheck is not installed')
-    for name in lint.files(root):
-        if _is_shell(root, name):
-            run = subprocess.run(['shellcheck', '--external-sources', '--source-path=SCRIPTDIR', '--format=gcc', name],
-                                 cwd=root, stdout=subprocess.PIPE, text=True, check=False)
-            yield from run.stdout.splitlines()
+    names = [n for n in lint.files(root) if _is_shell(root, n)]
+    if names:
+        run = subprocess.run(['shellcheck', '--external-sources', '--source-path=SCRIPTDIR', '--format=gcc', *names],
+                             cwd=root, stdout=subprocess.PIPE, text=True, check=False)
+        yield from run.stdout.splitlines()
 
 
 SAMPLES = [
