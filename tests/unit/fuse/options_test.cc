@@ -1,0 +1,124 @@
+#include "fuse/options.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+namespace tarn::fuse {
+namespace {
+
+using testing::HasSubstr;
+
+class OptionsTest : public testing::Test {
+ protected:
+  Result<Command> Parsed(std::vector<std::string> arguments, bool mount_helper = false) {
+    const tarn::Program program{.arguments = std::move(arguments),
+                                .in = &in_,
+                                .out = &out_,
+                                .err = &err_,
+                                .environment = environment_};
+    return ParseCommand(program, mount_helper);
+  }
+  MountCommand Mount(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"/m", "--index", "/i", "--source", "/s", "--dataset", "d@3"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    auto command = Parsed(std::move(arguments));
+    EXPECT_TRUE(command.ok()) << command.status().ToString();
+    return command.ok() ? std::get<MountCommand>(*command) : MountCommand();
+  }
+  Status Refused(std::vector<std::string> arguments) { return Parsed(std::move(arguments)).status(); }
+
+  std::istringstream in_;
+  std::ostringstream out_;
+  std::ostringstream err_;
+  std::map<std::string, std::string> environment_;
+};
+
+TEST_F(OptionsTest, TheDefaultsAreThoseOfTheManual) {
+  const MountCommand command = Mount();
+  EXPECT_EQ(command.mountpoint, "/m");
+  EXPECT_EQ(command.dataset.ToString(), "d@3");
+  EXPECT_EQ(command.tree.access, dataset::AccessMode::kArchive);
+  EXPECT_EQ(command.tree.umask, 0U);
+  EXPECT_EQ(command.verify, dataset::VerifyMode::kStat);
+  EXPECT_EQ(command.identity_interval.count(), 1000);
+  EXPECT_EQ(command.session.max_workers, 64U);
+  EXPECT_EQ(command.unmount_grace.count(), 10000);
+  EXPECT_FALSE(command.foreground);
+  EXPECT_EQ(command.allow_other, geteuid() == 0);
+}
+
+TEST_F(OptionsTest, OptionsOfMountMeanTheSameAsLongOnes) {
+  const MountCommand command =
+      Mount({"-o", "access=member,uid=7,gid=8,umask=027,no_allow_other,verify=chunk"});
+  EXPECT_EQ(command.tree.access, dataset::AccessMode::kMember);
+  EXPECT_EQ(command.tree.uid, 7U);
+  EXPECT_EQ(command.tree.gid, 8U);
+  EXPECT_EQ(command.tree.umask, 027U);
+  EXPECT_FALSE(command.allow_other);
+  EXPECT_EQ(command.verify, dataset::VerifyMode::kChunk);
+}
+
+TEST_F(OptionsTest, CalledByMountTheSpecIsTheDataset) {
+  const auto command = Parsed({"d@2", "/m", "-o", "rw,index=/i,source=/s"}, /*mount_helper=*/true);
+  ASSERT_TRUE(command.ok()) << command.status().ToString();
+  EXPECT_EQ(std::get<MountCommand>(*command).dataset.ToString(), "d@2");
+  EXPECT_TRUE(IsMountHelper("/sbin/mount.fuse.tarn"));
+  EXPECT_FALSE(IsMountHelper("/usr/bin/tarn-mount"));
+}
+
+TEST_F(OptionsTest, SourcesAreTriedInTheirOrder) {
+  const MountCommand command = Mount({"--source", "/second"});
+  ASSERT_EQ(command.sources.size(), 2U);
+  EXPECT_EQ(command.sources[0].value, "/s");
+  EXPECT_EQ(command.sources[1].value, "/second");
+}
+
+TEST_F(OptionsTest, TheEnvironmentFillsInIndexAndSource) {
+  environment_ = {{"TARN_INDEX", "/ei"}, {"TARN_SOURCE", "/es"}};
+  const auto command = Parsed({"/m", "--dataset", "d"});
+  ASSERT_TRUE(command.ok()) << command.status().ToString();
+  EXPECT_EQ(std::get<MountCommand>(*command).index.origin, "TARN_INDEX");
+  EXPECT_EQ(std::get<MountCommand>(*command).sources.at(0).value, "/es");
+}
+
+TEST_F(OptionsTest, WithoutADatasetItSaysWhatIsNeeded) {
+  const Status status = Refused({"/m", "--index", "/i", "--source", "/s"});
+  EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(status.hint(), HasSubstr("--dataset NAME"));
+}
+
+TEST_F(OptionsTest, AMistypedOptionGetsTheNearestOne) {
+  const Status status = Refused({"/m", "--acess=open"});
+  EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(status.hint(), HasSubstr("--access"));
+}
+
+TEST_F(OptionsTest, ValuesOutOfRangeAreUsageErrors) {
+  for (const char* bad : {"--umask=8", "--umask=1000", "--access=nobody", "--threads=0", "--verify=maybe",
+                          "--identity-interval=-1", "--dataset=a/b", "--uid=x"}) {
+    EXPECT_EQ(Refused({"/m", "--index=/i", "--source=/s", "--dataset=d", bad}).code(),
+              ErrorCode::kInvalidArgument)
+        << bad;
+  }
+}
+
+TEST_F(OptionsTest, UnmountIsACommandOfItsOwn) {
+  const auto command = Parsed({"unmount", "--lazy", "/m"});
+  ASSERT_TRUE(command.ok()) << command.status().ToString();
+  EXPECT_EQ(std::get<UnmountCommand>(*command).mountpoint, "/m");
+  EXPECT_TRUE(std::get<UnmountCommand>(*command).lazy);
+  EXPECT_EQ(Refused({"unmount"}).code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(OptionsTest, HelpAndVersionArePrinted) {
+  const auto help = Parsed({"--help"});
+  ASSERT_TRUE(help.ok());
+  EXPECT_THAT(std::get<PrintCommand>(*help).text, HasSubstr("--identity-interval"));
+  const auto version = Parsed({"--version"});
+  ASSERT_TRUE(version.ok());
+  EXPECT_THAT(std::get<PrintCommand>(*version).text, HasSubstr("tarn-mount "));
+}
+
+}  // namespace
+}  // namespace tarn::fuse
