@@ -9,7 +9,13 @@
 
 namespace tarn::bench {
 
+int RunFio(const Program& program);
+int RunIndex(const Program& program);
 int RunMakeDataset(const Program& program);
+int RunRead(const Program& program);
+#ifdef TARN_BENCH_WITH_FUSE
+int RunSlowSource(const Program& program);
+#endif
 
 }  // namespace tarn::bench
 

@@ -19,7 +19,13 @@ struct Command {
 };
 
 constexpr Command kCommands[] = {
+    {"read", "measure random reads through a mount, next to the raw limit", RunRead},
+    {"index", "measure a publish, next to a plain read of the same bytes", RunIndex},
+    {"fio", "write a fio job with the real sizes of the members", RunFio},
     {"make-dataset", "write a dataset of tars, the same bytes for the same options", RunMakeDataset},
+#ifdef TARN_BENCH_WITH_FUSE
+    {"slow-source", "mount a directory as if it lay on a far file server", RunSlowSource},
+#endif
 };
 
 std::string Usage() {
