@@ -53,7 +53,20 @@ class Builder {
       : plan_(plan), files_(std::move(files)) {}
 
   Result<BuiltGeneration> Build(const index::GenerationReader* previous) {
-    TARN_RETURN_IF_ERROR(CheckPlan(previous));
+    PreviousNumbers numbers;
+    if (previous != nullptr) {
+      TARN_RETURN_IF_ERROR(CheckFollows(*previous));
+      numbers.next_number = previous->facts().next_number;
+      TARN_RETURN_IF_ERROR(previous->ForEachManifestRow([&numbers](const ManifestRow& row) {
+        numbers.rows.push_back(row);
+        return Status::Ok();
+      }));
+    }
+    return Build(numbers);
+  }
+
+  Result<BuiltGeneration> Build(const PreviousNumbers& previous) {
+    TARN_RETURN_IF_ERROR(CheckPlan());
     TARN_RETURN_IF_ERROR(SortFiles());
     TARN_RETURN_IF_ERROR(NumberFiles(previous));
     TARN_RETURN_IF_ERROR(RaiseTree());
@@ -64,9 +77,10 @@ class Builder {
   }
 
  private:
-  Status CheckPlan(const index::GenerationReader* previous) const;
+  Status CheckFollows(const index::GenerationReader& previous) const;
+  Status CheckPlan() const;
   Status SortFiles();
-  Status NumberFiles(const index::GenerationReader* previous);
+  Status NumberFiles(const PreviousNumbers& previous);
   Status RaiseTree();
   Status NameFiles();
   void Show(const ManifestRow& row);
@@ -82,22 +96,24 @@ class Builder {
   BuiltGeneration built_;
 };
 
-Status Builder::CheckPlan(const index::GenerationReader* previous) const {
+Status Builder::CheckPlan() const {
   if (plan_.dataset_number == 0 || plan_.dataset_number > kMaxDataset) {
     return DoesNotFit("datasets of one index root", plan_.dataset_number, kMaxDataset);
   }
   if (plan_.generation == 0 || plan_.generation > kMaxGeneration) {
     return DoesNotFit("generations of dataset '" + plan_.dataset + "'", plan_.generation, kMaxGeneration);
   }
-  if (previous != nullptr && (previous->facts().dataset_number != plan_.dataset_number ||
-                              previous->facts().generation >= plan_.generation)) {
-    return Status(ErrorCode::kInternal,
-                  "generation " + std::to_string(plan_.generation) + " of dataset number " +
-                      std::to_string(plan_.dataset_number) + " cannot follow generation " +
-                      std::to_string(previous->facts().generation) + " of dataset number " +
-                      std::to_string(previous->facts().dataset_number));
-  }
   return Status::Ok();
+}
+
+Status Builder::CheckFollows(const index::GenerationReader& previous) const {
+  const index::GenerationFacts& facts = previous.facts();
+  if (facts.dataset_number == plan_.dataset_number && facts.generation < plan_.generation)
+    return Status::Ok();
+  return Status(ErrorCode::kInternal, "generation " + std::to_string(plan_.generation) +
+                                          " of dataset number " + std::to_string(plan_.dataset_number) +
+                                          " cannot follow generation " + std::to_string(facts.generation) +
+                                          " of dataset number " + std::to_string(facts.dataset_number));
 }
 
 Status Builder::SortFiles() {
@@ -135,7 +151,7 @@ Status Builder::SortFiles() {
 
 // A number stands for the bytes of one ArchiveId seen in one way, for good: kernels keep pages by it. A loose
 // file and a tar of the same bytes differ (ordinal 0 is the whole of one, the first member of the other).
-Status Builder::NumberFiles(const index::GenerationReader* previous) {
+Status Builder::NumberFiles(const PreviousNumbers& previous) {
   struct Content {
     ArchiveId id;
     bool loose;
@@ -150,21 +166,18 @@ Status Builder::NumberFiles(const index::GenerationReader* previous) {
     return Content{row.id, row.kind == ManifestKind::kLooseFile};
   };
   std::unordered_map<Content, std::vector<uint32_t>, Hash> free;  // numbers whose path no longer holds them
-  if (previous != nullptr) {
-    next_number_ = std::max(next_number_, previous->facts().next_number);
-    TARN_RETURN_IF_ERROR(previous->ForEachManifestRow([&](const ManifestRow& old) {
-      next_number_ = std::max(next_number_, old.number + 1);
-      const auto same_path =
-          std::lower_bound(rows_.begin(), rows_.end(), old.path,
-                           [](const ManifestRow& row, const std::string& path) { return row.path < path; });
-      if (same_path != rows_.end() && same_path->path == old.path &&
-          content_of(*same_path) == content_of(old)) {
-        same_path->number = old.number;
-      } else {
-        free[content_of(old)].push_back(old.number);
-      }
-      return Status::Ok();
-    }));
+  next_number_ = std::max(next_number_, previous.next_number);
+  for (const ManifestRow& old : previous.rows) {
+    next_number_ = std::max(next_number_, old.number + 1);
+    const auto same_path =
+        std::lower_bound(rows_.begin(), rows_.end(), old.path,
+                         [](const ManifestRow& row, const std::string& path) { return row.path < path; });
+    if (same_path != rows_.end() && same_path->path == old.path &&
+        content_of(*same_path) == content_of(old)) {
+      same_path->number = old.number;
+    } else {
+      free[content_of(old)].push_back(old.number);
+    }
   }
   for (auto& [content, numbers] : free) std::sort(numbers.begin(), numbers.end(), std::greater<>());
   for (ManifestRow& row : rows_) {
@@ -309,6 +322,11 @@ void Builder::SumUp() {
 
 Result<BuiltGeneration> BuildGeneration(const GenerationPlan& plan, std::vector<PublishedFile> files,
                                         const index::GenerationReader* previous) {
+  return Builder(plan, std::move(files)).Build(previous);
+}
+
+Result<BuiltGeneration> BuildGeneration(const GenerationPlan& plan, std::vector<PublishedFile> files,
+                                        const PreviousNumbers& previous) {
   return Builder(plan, std::move(files)).Build(previous);
 }
 

@@ -47,6 +47,15 @@ struct Table {
   uint64_t bytes = 0;
 };
 
+// A table of a generation, as its store lists it.
+struct LiveTable {
+  std::string name;
+  bool is_listed = false;  // false: only the name is known
+  uint64_t bytes = 0;
+  std::string first_key;
+  std::string last_key;
+};
+
 class Checker final {
  public:
   Checker(const IndexRoot& root, const FsckOptions& options, FsckListener* listener)
@@ -71,8 +80,9 @@ class Checker final {
   Status CheckMarkers(const std::string& dataset, const std::vector<uint32_t>& all);
   Status CheckGeneration(const std::string& dataset, std::optional<uint32_t> number, uint32_t generation);
   Status CheckStore(const std::string& directory, GenerationCheck* check);
-  Status CheckLiveFile(const std::string& directory, const rocksdb::LiveFileMetaData& live,
-                       GenerationCheck* check, std::unordered_map<ArchiveId, ArchiveFacts>* archives);
+  Status ListTables(const std::string& directory, std::vector<LiveTable>* tables);
+  Status CheckLiveTable(const std::string& directory, const LiveTable& live, GenerationCheck* check,
+                        std::unordered_map<ArchiveId, ArchiveFacts>* archives);
   void CheckNumbersStay(const std::string& dataset, const std::vector<ManifestRow>& manifest);
   Status CheckStaging();
   void CheckHolds();
@@ -340,44 +350,52 @@ Status Checker::CheckGeneration(const std::string& dataset, std::optional<uint32
   return Status::Ok();
 }
 
-Status Checker::CheckStore(const std::string& directory, GenerationCheck* check) {
-  if (const auto reader = GenerationReader::Open(directory); !reader.ok()) {
-    sink_.BadFile("the generation cannot be opened", "", reader.status().message());
-    return Status::Ok();
-  }
+// The tables of a generation as its store lists them. What cannot be opened has no list: then all that lie
+// there, so that it is known how much of it is sound.
+Status Checker::ListTables(const std::string& directory, std::vector<LiveTable>* tables) {
   rocksdb::DB* opened = nullptr;
-  const rocksdb::Status status =
-      rocksdb::DB::OpenForReadOnly(StoreOptions(kStoreCacheBytes, kStoreOpenFiles), directory, &opened);
-  if (!status.ok()) {
-    sink_.BadFile("the generation cannot be opened", "", FromRocksDb(status, directory).message());
-    return Status::Ok();
+  Status status = GenerationReader::Open(directory).status();
+  if (status.ok()) {
+    status = FromRocksDb(
+        rocksdb::DB::OpenForReadOnly(StoreOptions(kStoreCacheBytes, kStoreOpenFiles), directory, &opened),
+        directory);
   }
-  std::vector<rocksdb::LiveFileMetaData> live;
-  {
-    const std::unique_ptr<rocksdb::DB> db(opened);
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  if (status.ok()) {
+    std::vector<rocksdb::LiveFileMetaData> live;
     db->GetLiveFilesMetaData(&live);
+    for (const auto& file : live) {
+      tables->push_back({file.relative_filename, true, file.size, file.smallestkey, file.largestkey});
+    }
+  } else {
+    sink_.BadFile("the generation cannot be opened", "", status.message());
   }
-  std::sort(live.begin(), live.end(),
-            [](const auto& a, const auto& b) { return a.smallestkey < b.smallestkey; });
-  std::unordered_map<ArchiveId, ArchiveFacts> archives;
-  std::set<std::string> known;
-  for (const rocksdb::LiveFileMetaData& file : live) {
-    known.insert(file.relative_filename);
-    TARN_RETURN_IF_ERROR(CheckLiveFile(directory, file, check, &archives));
-  }
-  check->Finish(archives, options_);
   TARN_ASSIGN_OR_RETURN(const std::vector<std::string> names, io::ListDirectory(directory));
   for (const std::string& name : names) {
-    if (name.ends_with(".sst") && !known.contains(name)) {
+    const bool known =
+        std::any_of(tables->begin(), tables->end(), [&](const auto& t) { return t.name == name; });
+    if (!name.ends_with(".sst") || known) continue;
+    if (status.ok())
       sink_.BadFile(fmt::format("the generation does not know its file '{}'", EscapeName(name)));
-    }
+    if (!status.ok()) tables->push_back({name, false, 0, "", ""});
   }
   return Status::Ok();
 }
 
-Status Checker::CheckLiveFile(const std::string& directory, const rocksdb::LiveFileMetaData& live,
-                              GenerationCheck* check, std::unordered_map<ArchiveId, ArchiveFacts>* archives) {
-  const std::string path = io::JoinPath(directory, live.relative_filename);
+Status Checker::CheckStore(const std::string& directory, GenerationCheck* check) {
+  std::vector<LiveTable> tables;
+  TARN_RETURN_IF_ERROR(ListTables(directory, &tables));
+  std::unordered_map<ArchiveId, ArchiveFacts> archives;
+  for (const LiveTable& table : tables) {
+    TARN_RETURN_IF_ERROR(CheckLiveTable(directory, table, check, &archives));
+  }
+  check->Finish(archives, options_);
+  return Status::Ok();
+}
+
+Status Checker::CheckLiveTable(const std::string& directory, const LiveTable& live, GenerationCheck* check,
+                               std::unordered_map<ArchiveId, ArchiveFacts>* archives) {
+  const std::string path = io::JoinPath(directory, live.name);
   TARN_RETURN_IF_ERROR(sink_.listener()->OnFile(path));
   const Result<io::FileFacts> facts = io::LookAt(path);
   if (!facts.ok()) {
@@ -388,14 +406,14 @@ Status Checker::CheckLiveFile(const std::string& directory, const rocksdb::LiveF
   const std::optional<Table> own = shared == tables_.end() ? CheckTable(path, check) : std::nullopt;
   const std::optional<Table>& table = shared == tables_.end() ? own : shared->second;
   if (!table) {
-    sink_.BadFile(fmt::format("its table '{}' is damaged", live.relative_filename));
+    sink_.BadFile(fmt::format("its table '{}' is damaged", live.name));
     return Status::Ok();
   }
-  if (table->bytes != live.size || table->first_key != live.smallestkey ||
-      table->last_key != live.largestkey) {
+  if (live.is_listed && (table->bytes != live.bytes || table->first_key != live.first_key ||
+                         table->last_key != live.last_key)) {
     sink_.BadFile(
-        fmt::format("'{}' is not the table that the generation was built of", live.relative_filename),
-        fmt::format("{} bytes, keys {} to {}", live.size, ToHex(live.smallestkey), ToHex(live.largestkey)),
+        fmt::format("'{}' is not the table that the generation was built of", live.name),
+        fmt::format("{} bytes, keys {} to {}", live.bytes, ToHex(live.first_key), ToHex(live.last_key)),
         fmt::format("{} bytes, keys {} to {}", table->bytes, ToHex(table->first_key),
                     ToHex(table->last_key)));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <unordered_set>
 #include <utility>
 
@@ -54,7 +55,8 @@ class Collector {
     TARN_RETURN_IF_ERROR(holds_.List(options_.now_seconds).status());
     TARN_RETURN_IF_ERROR(TakeStaging());
     if (!options_.dry_run) {
-      TARN_ASSIGN_OR_RETURN(trash_, root_->MakeStagingDirectory("gc"));
+      TARN_ASSIGN_OR_RETURN(trash_root_, IndexRoot::Open(root_->path()));
+      TARN_ASSIGN_OR_RETURN(trash_, trash_root_->MakeStagingDirectory("gc"));
     }
     TARN_RETURN_IF_ERROR(TakeGenerations());
     TARN_RETURN_IF_ERROR(TakeBundles());
@@ -86,6 +88,7 @@ class Collector {
   IndexRoot* const root_;
   const Holds& holds_;
   const GcOptions& options_;
+  std::unique_ptr<IndexRoot> trash_root_;            // holds the lock of trash_ as long as we work
   std::string trash_;                                // our staging directory; empty on a dry run
   std::set<std::pair<std::string, uint32_t>> seen_;  // generations whose names were counted
   FreedBytes freed_;

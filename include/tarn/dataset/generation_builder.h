@@ -59,6 +59,15 @@ struct BuiltGeneration {
 Result<BuiltGeneration> BuildGeneration(const GenerationPlan& plan, std::vector<PublishedFile> files,
                                         const index::GenerationReader* previous);
 
+// The same, where the numbers to go on from are not those of one generation: `rows` (rising or not) hold
+// them, `next_number` is free. For imports.
+struct PreviousNumbers {
+  uint32_t next_number = 1;
+  std::vector<index::ManifestRow> rows;
+};
+Result<BuiltGeneration> BuildGeneration(const GenerationPlan& plan, std::vector<PublishedFile> files,
+                                        const PreviousNumbers& previous);
+
 // XXH3-128 of the canonical manifest: for each file in order of path bytes: varint length and bytes of the
 // path, kind, the 24 bytes of the ArchiveId; then varint length and bytes of the view. No times, no owners,
 // no places.

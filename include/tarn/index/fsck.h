@@ -37,10 +37,11 @@ struct FsckProblem {
 struct FsckOptions {
   // Recomputes a dataset's digest from its manifest (dataset::DatasetDigest, which this layer cannot see).
   // Null: the digest is not compared.
-  std::function<Digest(const std::vector<ManifestRow>& manifest, std::string_view view)> dataset_digest;
-  std::string holds_directory;    // checked too; empty: not
-  int64_t now_seconds = 0;        // for holds
-  size_t problems_per_file = 10;  // told of each file; the rest is counted
+  std::function<Digest(const std::vector<ManifestRow>& manifest, std::string_view view)> dataset_digest =
+      nullptr;
+  std::string holds_directory = "";  // checked too; empty: not
+  int64_t now_seconds = 0;           // for holds
+  size_t problems_per_file = 10;     // told of each file; the rest is counted
 };
 
 struct FsckReport {

@@ -37,7 +37,7 @@ struct GcOptions {
   bool dry_run = false;  // says what would go, changes nothing
   int64_t now_seconds = 0;
   // Archives that interrupted publishes know and no generation names yet: their bundles stay. May be null.
-  std::function<Result<std::set<ArchiveId>>()> named_elsewhere;
+  std::function<Result<std::set<ArchiveId>>()> named_elsewhere = nullptr;
 };
 
 struct GcReport {
