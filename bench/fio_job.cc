@@ -74,7 +74,7 @@ Result<std::string> MakeFioJob(const MemberList& list, const FioOptions& options
   std::string job = fmt::format(
       "; Random reads of {}, as tarn-bench {} wrote them: {} archives ({} of them named here), {} files,\n"
       "; {} bytes. Sizes are those of the files, rounded up to 4 KiB.\n"
-      "; fio --output-format=json+ --output=RESULT.json THIS\n"
+      "; fio --readonly --output-format=json+ --output=RESULT.json THIS\n"
       "[global]\n"
       "ioengine={}\n"
       "rw=randread\n"
@@ -88,7 +88,6 @@ Result<std::string> MakeFioJob(const MemberList& list, const FioOptions& options
       "random_distribution=random\n"
       "filename={}\n"
       "file_service_type=random:1\n"
-      "readonly=1\n"
       "time_based=1\n"
       "ramp_time={}\n"
       "runtime={}\n"

@@ -29,8 +29,8 @@ std::string LinkTarget(const std::string& path) {
   return size < 0 ? std::string() : std::string(target, static_cast<size_t>(size));
 }
 
-// Whether `process` holds connection number `connection`: the kernel says so in fdinfo ("fuse_connection:")
-// since 6.10; before that, a process whose command line names the mount point counts.
+// Whether `process` holds connection number `connection`: newer kernels say so in fdinfo
+// ("fuse_connection:"); where they do not, a process whose command line names the mount point counts.
 bool Holds(const std::string& process, const std::string& connection, const std::string& mount_point) {
   const auto descriptors = io::ListDirectory(process + "/fd");
   if (!descriptors.ok()) return false;

@@ -86,7 +86,7 @@ void* Init(fuse_conn_info* connection, fuse_config* config) {
   config->ac_attr_timeout_set = 1;
   config->ac_attr_timeout = kCachedSeconds;
   config->use_ino = 1;
-  config->nullpath_ok = 1;
+  config->nullpath_ok = 1;  // what is open is known by its descriptor
   return ::fuse_get_context()->private_data;
 }
 
@@ -128,16 +128,25 @@ int Read(const char*, char* buffer, size_t size, off_t offset, fuse_file_info* f
   return static_cast<int>(got);
 }
 
-int ReadDirectory(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*,
-                  fuse_readdir_flags) {
+int OpenDirectory(const char* path, fuse_file_info* directory) {
   Self()->Wait(0);
   const int fd = ::openat(Self()->root(), Below(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  directory->fh = static_cast<uint64_t>(fd);
+  return 0;
+}
+
+int ReadDirectory(const char*, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info* open,
+                  fuse_readdir_flags) {
+  Self()->Wait(0);
+  const int fd = ::fcntl(static_cast<int>(open->fh), F_DUPFD_CLOEXEC, 0);
   DIR* const directory = fd < 0 ? nullptr : ::fdopendir(fd);
   if (directory == nullptr) {
     const int error = errno;
     if (fd >= 0) ::close(fd);
     return -error;
   }
+  ::rewinddir(directory);
   errno = 0;
   while (const dirent* item = ::readdir(directory)) {
     struct stat facts = {};
@@ -180,7 +189,9 @@ fuse_operations Operations() {
   operations.open = Open;
   operations.release = Release;
   operations.read = Read;
+  operations.opendir = OpenDirectory;
   operations.readdir = ReadDirectory;
+  operations.releasedir = Release;
   operations.statfs = FileSystemFacts;
   operations.getxattr = GetAttribute;
   return operations;
