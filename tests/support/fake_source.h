@@ -34,14 +34,17 @@ class FakeSource final : public io::Source {
 
   explicit FakeSource(std::string name) : name_(std::move(name)) {}
 
-  // A new file at `path`, with a new inode; what was there lives on in those who have it open.
+  // A new file at `path`, with a new inode; what was there lives on in those who have it open, with the later
+  // ctime that losing its name gives it.
   void Put(const std::string& path, std::string contents, int64_t mtime_ns = 1'000'000'000) {
     const std::lock_guard lock(mutex_);
     auto file = std::make_shared<File>();
     file->inode = ++last_inode_;
     file->identity = {contents.size(), mtime_ns, ++clock_, file->inode};
     file->contents = std::move(contents);
-    files_[path] = std::move(file);
+    std::shared_ptr<File>& place = files_[path];
+    if (place != nullptr) place->identity.ctime_ns = ++clock_;
+    place = std::move(file);
   }
   // Changes the file at `path` in place: open files see it. The ctime moves on.
   void Edit(const std::string& path, const std::function<void(File*)>& edit) {
