@@ -1,0 +1,29 @@
+// Named places at which the crash tests end the process as a power cut would.
+//
+// TARN_KILL_POINT=NAME[:COUNT] in the environment makes the COUNT-th arrival (default: the first) at NAME
+// raise SIGKILL. Without the variable an arrival costs one load.
+#ifndef TARN_INDEXER_KILL_POINT_H_
+#define TARN_INDEXER_KILL_POINT_H_
+
+#include <array>
+#include <string_view>
+
+namespace tarn::indexer {
+
+// All names, in the order of a publish.
+inline constexpr std::array<std::string_view, 8> kKillPoints = {
+    "root-opened",           // the root is there, nothing has been read
+    "archive-read",          // every byte of an archive was seen, its bundle is not written
+    "bundle-written",        // in staging, not in place
+    "bundle-in-place",       // in place, not in the journal
+    "journal-written",       // and in the journal
+    "rows-built",            // all archives are done, the generation is not written
+    "generation-written",    // in staging
+    "generation-published",  // renamed into place and LATEST moved; staging and journal not cleaned
+};
+
+void KillPoint(std::string_view name);
+
+}  // namespace tarn::indexer
+
+#endif  // TARN_INDEXER_KILL_POINT_H_
