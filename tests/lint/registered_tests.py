@@ -26,7 +26,12 @@ def _registered(root, build):
     shown = subprocess.run(['ctest', '--test-dir', build, '--show-only=json-v1'], stdout=subprocess.PIPE, check=True)
     # ctest may say a word before the object.
     text = shown.stdout.decode(errors='surrogateescape')
-    return {t['name'] for t in json.loads(text[text.index('{'):])['tests']}
+    names = {t['name'] for t in json.loads(text[text.index('{'):])['tests']}
+    # What gtest_discover_tests registers for a program that is not there.
+    unbuilt = sorted(n for n in names if n.endswith('_NOT_BUILT'))
+    if unbuilt:
+        sys.exit(f'not built, so its tests are not known: {", ".join(unbuilt)}')
+    return names
 
 
 def _listed(root):
