@@ -59,6 +59,8 @@ function(tarn_layer name)
     tarn_${name}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  # The contracts are C++20: whoever links the layer compiles so.
+  target_compile_features(tarn_${name} PUBLIC cxx_std_20)
   list(TRANSFORM ARG_LAYERS PREPEND tarn_)
   target_link_libraries(tarn_${name} PUBLIC ${ARG_LAYERS} PRIVATE $<BUILD_INTERFACE:tarn_options> ${ARG_LIBRARIES})
   set_property(GLOBAL APPEND PROPERTY TARN_LAYERS tarn_${name})
