@@ -107,12 +107,13 @@ class Publisher {
     return Status::Ok();
   }
 
-  // The newest generation; null when there is none.
+  // The newest generation, also a retired one: numbers go on from it. Null when there is none.
   Result<GenerationReaderPtr> OpenNewest() const {
-    const Result<uint32_t> latest = root_->Latest(options_.name);
-    if (latest.code() == ErrorCode::kNotFound) return GenerationReaderPtr();
-    TARN_RETURN_IF_ERROR(latest.status());
-    return index::GenerationReader::Open(root_->GenerationPath(options_.name, *latest));
+    const Result<std::vector<uint32_t>> all = root_->AllGenerations(options_.name);
+    if (all.code() == ErrorCode::kNotFound) return GenerationReaderPtr();
+    TARN_RETURN_IF_ERROR(all.status());
+    if (all->empty()) return GenerationReaderPtr();
+    return index::GenerationReader::Open(root_->GenerationPath(options_.name, all->back()));
   }
 
   Status ScanFiles() {
@@ -289,7 +290,8 @@ class Publisher {
   // Whether the newest generation shows the same files in the same way. ctime and inode only save a reader
   // work; they do not make a new generation.
   Result<bool> SaysTheSame(const index::GenerationRows& rows) const {
-    if (!newest_ || newest_->facts().digest != rows.facts.digest ||
+    if (!newest_ || root_->IsRetired(options_.name, newest_->facts().generation) ||
+        newest_->facts().digest != rows.facts.digest ||
         newest_->facts().source_path != rows.facts.source_path || newest_->facts().view != rows.facts.view) {
       return false;
     }

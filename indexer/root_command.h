@@ -18,8 +18,8 @@ namespace tarn::indexer {
 struct RootCommand {
   const Program* program = nullptr;
   std::string name;  // "tarn-index gc"
-  std::optional<std::string> index;
-  std::optional<std::string> holds;
+  std::optional<std::string> index = std::nullopt;
+  std::optional<std::string> holds = std::nullopt;
   bool json = false;
 
   // Opens the root that the command line, the environment or the configuration file names.

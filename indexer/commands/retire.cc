@@ -81,7 +81,8 @@ int Run(const CommandLine& line) {
 }  // namespace
 
 int RunRetire(const Program& program) {
-  CommandLine line{.root = {.program = &program, .name = "tarn-index retire"}};
+  CommandLine line;
+  line.root = {.program = &program, .name = "tarn-index retire"};
   const auto app = cli::MakeCommandLine(line.root.name, "Take a generation out of the listings.");
   app->footer(kFooter);
   app->add_option("NAME@N", line.generation, "the generation")->required();

@@ -329,7 +329,7 @@ Status Checker::CheckGeneration(const std::string& dataset, std::optional<uint32
                                 uint32_t generation) {
   const std::string directory = root_.GenerationPath(dataset, generation);
   TARN_RETURN_IF_ERROR(sink_.StartFile(directory));
-  sink_.set_help(kPublishAgain);
+  sink_.set_help(kRestoreGeneration);
   ++sink_.report().generations;
   GenerationCheck check({.root_uuid = root_.uuid(),
                          .format_version = root_.format_version(),

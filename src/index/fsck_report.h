@@ -11,8 +11,11 @@
 
 namespace tarn::index {
 
+inline constexpr std::string_view kRestoreGeneration =
+    "retire the generation if it is an old one, or restore its directory from a backup; others are not "
+    "concerned";
 inline constexpr std::string_view kPublishAgain =
-    "publish the dataset again with --identity=full; other generations are not concerned";
+    "publish the dataset again: the archive is read once more and its bundle made anew";
 inline constexpr std::string_view kRemoveBundle =
     "remove the file; the next publish of a dataset that has the archive reads it again";
 

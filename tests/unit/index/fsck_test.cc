@@ -305,7 +305,7 @@ TEST_F(FsckTest, RowsOfABundleThatContradictEachOtherAreFoundWithTheirKey) {
     RewriteRecords<ArchiveFacts>(path, RowKind::kArchiveFacts,
                                  [](ArchiveFacts* facts) { ++facts->logical_bytes; });
   });
-  expect_after("record", [&](const std::string& path) {
+  expect_after("bytes that no writer makes", [&](const std::string& path) {
     RewriteTable(path, [](const std::string& key, std::string* value) {
       if (static_cast<RowKind>(key[ArchiveId::kEncodedBytes]) == RowKind::kMember) *value += '\0';
       return true;
