@@ -365,6 +365,7 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::TakeExtension(char type, uint64_t d
     return Step::kGoOn;
   }
   const PaxProblem report = [&](FindingCode code, Severity severity, std::string detail) {
+    if (severity == Severity::kError && !is_global) detail += "; the member behind it is left out";
     Report(code, severity, header_offset, std::move(detail));
   };
   const PaxOutcome outcome =
@@ -395,6 +396,12 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::ReadMember(const HeaderBlock& block
     findings_->Add({FindingCode::kBadNumber, Severity::kWarning, offset_, member->name,
                     fmt::format("{}: octal or base-256 expected, found '{}'; it is not known",
                                 bad_field->name, EscapeName(bad_field->bytes))});
+  }
+  if (type == 'N' && dialect == Dialect::kGnu) {
+    findings_->Add(
+        {FindingCode::kBadName, Severity::kWarning, offset_, member->name,
+         "no list of long names (type N, GNU tar before 1.12) expected: it is shown as a file, and the "
+         "names in it are not applied"});
   }
   if (pending_.size_unknown) {
     // Already reported; only where the walk goes on is left to say.
