@@ -70,8 +70,9 @@ Result<dataset::ImportReport> Import(const RootCommand& command, const dataset::
 int RunImport(const Program& program) {
   RootCommand command{.program = &program, .name = "tarn-index import"};
   std::string path;
-  dataset::ImportOptions options{.writer = fmt::format("tarn-index {}", VersionString()),
-                                 .created = SecondsNow()};
+  dataset::ImportOptions options;
+  options.writer = fmt::format("tarn-index {}", VersionString());
+  options.created = SecondsNow();
   const auto app = cli::MakeCommandLine(command.name, "Publish a generation that was exported elsewhere.");
   app->footer(kFooter);
   app->add_option("FILE", path, "what 'tarn-index export' wrote, or - for standard input")->required();
