@@ -30,7 +30,7 @@ std::string MakeArchive(bench::TarFormat format, int64_t members, uint64_t membe
 }
 
 void Walk(benchmark::State& state, bench::TarFormat format) {
-  constexpr int64_t kMembers = 2000;
+  constexpr int64_t kMembers = 500;
   const std::string archive = MakeArchive(format, kMembers, static_cast<uint64_t>(state.range(0)));
   for (auto _ : state) {
     io::MemoryReader reader(std::as_bytes(std::span(archive)));
