@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "tarn/base/log.h"
 #include "tarn/index/index_root.h"
+#include "tarn/io/filesystem.h"
 #include "tarn/io/random_access_file.h"
 
 namespace tarn::fuse {
@@ -47,6 +47,41 @@ Result<std::vector<std::shared_ptr<io::Source>>> OpenSources(const std::vector<S
   return sources;
 }
 
+// Whether a source has `path` of the dataset: below the place it was published from, or as the dataset
+// itself.
+bool IsSomewhere(const std::vector<std::shared_ptr<io::Source>>& sources, const std::string& source_path,
+                 const std::string& path) {
+  return std::any_of(sources.begin(), sources.end(), [&](const auto& source) {
+    return source->Stat(io::JoinPath(source_path, path)).ok() || source->Stat(path).ok();
+  });
+}
+
+// A file that is gone is an error of its readers alone, but a mount of which nothing is there was started
+// with the wrong source, and says so now rather than in every read. Looks until it finds one, and not for
+// ever.
+Status CheckSources(const index::GenerationReader& generation, const MountCommand& command,
+                    const std::vector<std::shared_ptr<io::Source>>& sources) {
+  constexpr unsigned kLooks = 1000;
+  unsigned looks = 0;
+  bool found = false;
+  std::string missing;
+  const std::string& place = generation.facts().source_path;
+  const Status status = generation.ForEachManifestRow([&](const index::ManifestRow& row) {
+    found = IsSomewhere(sources, place, row.path);
+    if (missing.empty()) missing = row.path;
+    const bool enough = found || ++looks == kLooks;
+    return enough ? Status(ErrorCode::kCancelled, "enough") : Status::Ok();
+  });
+  if (!status.ok() && status.code() != ErrorCode::kCancelled) return status;
+  if (found || missing.empty()) return Status::Ok();
+  std::string tried;
+  for (const Setting& source : command.sources) tried += (tried.empty() ? "" : ", ") + source.Describe();
+  return Status(ErrorCode::kNotFound, "no source has the files of " + generation.facts().dataset + ": '" +
+                                          missing + "' is in none of " + tried + ", neither below '" + place +
+                                          "' nor by itself")
+      .WithHint("a source is the directory below which '" + place + "' lies, or the dataset's own directory");
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand& command) {
@@ -64,6 +99,7 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
 
   dataset::ArchiveBytesOptions bytes;
   TARN_ASSIGN_OR_RETURN(bytes.sources, OpenSources(command.sources));
+  TARN_RETURN_IF_ERROR(CheckSources(*service->generation_, command, bytes.sources));
   bytes.identity_interval = command.identity_interval;
   bytes.verify = command.verify;
   bytes.max_open_files = descriptors.archives;

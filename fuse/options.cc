@@ -7,9 +7,10 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
+#include "cli/command_line.h"
 #include "fuse/mount_options.h"
-#include "tarn/base/version.h"
 
 namespace tarn::fuse {
 namespace {
@@ -116,38 +117,11 @@ void AddServerOptions(CLI::App* app, RawOptions* raw) {
                                    {"error", LogLevel::kError}}));
 }
 
-std::unique_ptr<CLI::App> MakeApp(const std::string& name, const std::string& description) {
-  auto app = std::make_unique<CLI::App>(description, name);
-  app->set_version_flag("--version", std::string(kName) + " " + std::string(VersionString()));
-  app->get_formatter()->column_width(36);
-  return app;
-}
-
-// Parses; a text to print instead for --help and --version.
-Result<std::optional<PrintCommand>> Parse(CLI::App* app, std::vector<std::string> arguments) {
-  std::reverse(arguments.begin(), arguments.end());  // the order in which App takes them
-  try {
-    app->parse(std::move(arguments));
-    return std::optional<PrintCommand>();
-  } catch (const CLI::CallForHelp&) {
-    return std::optional(PrintCommand{app->help()});
-  } catch (const CLI::CallForVersion&) {
-    return std::optional(PrintCommand{app->version() + "\n"});
-  } catch (const CLI::ParseError& error) {
-    std::vector<std::string> known;
-    for (const CLI::Option* option : app->get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
-    }
-    std::string hint;
-    for (const std::string& unknown : app->remaining()) {
-      if (const auto nearest = NearestMatch(unknown.substr(0, unknown.find('=')), known)) {
-        hint = "did you mean '" + *nearest + "'? ";
-        break;
-      }
-    }
-    return Status(ErrorCode::kInvalidArgument, error.what())
-        .WithHint(hint + "'" + app->get_name() + " --help' lists the options");
-  }
+// Parses `arguments` in place of the program's own; an exit code when there is nothing more to do.
+std::optional<int> Parse(CLI::App* app, const Program& program, std::vector<std::string> arguments) {
+  Program with_arguments = program;
+  with_arguments.arguments = std::move(arguments);
+  return cli::ParseCommandLine(app, with_arguments);
 }
 
 Result<uint32_t> ParseUmask(const std::string& text) {
@@ -201,16 +175,17 @@ Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   return command;
 }
 
-Result<Command> ParseUnmount(std::vector<std::string> arguments) {
+Command ParseUnmount(const Program& program) {
   UnmountCommand command;
-  const auto app =
-      MakeApp("tarn-mount unmount", "Unmounts what Tarn has mounted at MNT; its server then ends.");
+  const auto app = cli::MakeCommandLine("tarn-mount unmount",
+                                        "Unmounts what Tarn has mounted at MNT; its server then ends.");
   app->add_option("mountpoint", command.mountpoint, "Where it is mounted")->type_name("MNT")->required();
   app->add_flag("--lazy", command.lazy,
                 "Take a mount that is in use out of the tree; it ends when its last user is gone");
-  TARN_ASSIGN_OR_RETURN(const auto print, Parse(app.get(), std::move(arguments)));
-  if (print) return Command(*print);
-  return Command(command);
+  if (const auto code = Parse(app.get(), program, {program.arguments.begin() + 1, program.arguments.end()})) {
+    return Answered{*code};
+  }
+  return command;
 }
 
 }  // namespace
@@ -222,11 +197,9 @@ bool IsMountHelper(std::string_view program_name) {
 
 Result<Command> ParseCommand(const Program& program, bool mount_helper) {
   const std::vector<std::string>& arguments = program.arguments;
-  if (!mount_helper && !arguments.empty() && arguments.front() == "unmount") {
-    return ParseUnmount({arguments.begin() + 1, arguments.end()});
-  }
+  if (!mount_helper && !arguments.empty() && arguments.front() == "unmount") return ParseUnmount(program);
   RawOptions raw;
-  const auto app = MakeApp(kName, kDescription);
+  const auto app = cli::MakeCommandLine(kName, kDescription);
   app->footer(kFooter);
   AddDatasetOptions(app.get(), &raw);
   AddAccessOptions(app.get(), &raw);
@@ -235,8 +208,9 @@ Result<Command> ParseCommand(const Program& program, bool mount_helper) {
   std::vector<std::string> ignored;
   app->add_option("-o", ignored, "Options in the form of mount(8): access=member,allow_other,...")
       ->type_name("OPTION[,OPTION...]");
-  TARN_ASSIGN_OR_RETURN(const auto print, Parse(app.get(), ExpandMountOptions(arguments, mount_helper)));
-  if (print) return Command(*print);
+  if (const auto code = Parse(app.get(), program, ExpandMountOptions(arguments, mount_helper))) {
+    return Command(Answered{*code});
+  }
   TARN_ASSIGN_OR_RETURN(MountCommand command, ToCommand(program, raw));
   return Command(std::move(command));
 }

@@ -52,18 +52,18 @@ struct UnmountCommand {
   bool lazy = false;
 };
 
-// --help or --version: what to print.
-struct PrintCommand {
-  std::string text;
+// Nothing is left to do: --help or --version was printed, or the command line is wrong and it was said how.
+struct Answered {
+  int exit_code = 0;
 };
 
-using Command = std::variant<MountCommand, UnmountCommand, PrintCommand>;
+using Command = std::variant<MountCommand, UnmountCommand, Answered>;
 
 // Whether the program was called under the name mount(8) calls it by.
 bool IsMountHelper(std::string_view program_name);
 
 // Reads the command line; index and sources come from the environment or the configuration file where it does
-// not name them. kInvalidArgument says what is wrong with it and what is expected.
+// not name them. kInvalidArgument when what it says does not make sense, with what is expected.
 Result<Command> ParseCommand(const Program& program, bool mount_helper);
 
 }  // namespace tarn::fuse

@@ -15,9 +15,8 @@ namespace {
 
 constexpr std::string_view kName = "tarn-mount";
 
-int RunCommand(const Program& program, const PrintCommand& command) {
-  *program.out << command.text;
-  return static_cast<int>(ExitCode::kOk);
+int RunCommand(const Program& /*program*/, const Answered& answered) {
+  return answered.exit_code;
 }
 
 int RunCommand(const Program& program, const MountCommand& command) {

@@ -127,7 +127,7 @@ Status Serve(const MountCommand& command, Readiness& readiness) {
   TARN_ASSIGN_OR_RETURN(const UniqueFd signals, TakeSignals());
 
   // What is served. From here on the index and the sources are open.
-  TARN_ASSIGN_OR_RETURN(const auto service, DatasetService::Open(command));
+  TARN_ASSIGN_OR_RETURN(auto service, DatasetService::Open(command));
 
   // Where. From here on the directory shows the mount, and whoever looks waits for its first answer.
   TARN_ASSIGN_OR_RETURN(MountPoint mount,
@@ -145,7 +145,12 @@ Status Serve(const MountCommand& command, Readiness& readiness) {
   if (!attached.ok()) return give_up(attached.status());
   std::unique_ptr<Session> session = std::move(attached).value();
   session->Start();
-  if (Status probed = ProbeMount(mount.path()); !probed.ok()) return give_up(std::move(probed));
+  if (Status probed = ProbeMount(mount.path()); !probed.ok()) {
+    // Workers may hang in there: they and what they use are left to the end of the process, which is now.
+    static_cast<void>(session.release());
+    static_cast<void>(service.release());
+    return give_up(std::move(probed));
+  }
   const bool leaves_terminal = readiness.in_background();
   if (Status ready = readiness.Ready(command.log_file); !ready.ok()) return give_up(std::move(ready));
   if (leaves_terminal && command.log_file.empty()) {

@@ -109,6 +109,18 @@ TEST_F(MountErrors, TheSourceIsNotThere) {
                 "a source is the directory");
 }
 
+TEST_F(MountErrors, TheSourceIsAnotherDirectory) {
+  std::filesystem::create_directory(scratch_ / "other");
+  ExpectRefused(Mount(Mountpoint(), scratch_ / "index", "small", {"--source", scratch_ / "other"}), 3,
+                "'a.txt' is in none of", "the dataset's own directory");
+  // Either of the two that are meant will do.
+  for (const std::string& source : {scratch_.path(), scratch_ / "data"}) {
+    EXPECT_EQ(Mount(Mountpoint(), scratch_ / "index", "small", {"--source", source}).exit_code, 0) << source;
+    EXPECT_EQ(RunProgram({"cat", Mountpoint() + "/a.txt"}).out, "a\n") << source;
+    EXPECT_EQ(RunProgram({Program("tarn-mount"), "unmount", Mountpoint()}).exit_code, 0);
+  }
+}
+
 TEST_F(MountErrors, NoFuseDevice) {
   // A container without the device: nothing is there.
   ASSERT_TRUE(support::InChild([&] {

@@ -26,7 +26,7 @@ def make_tree(root, count, chance):
         parent = chance.choice(directories)
         path = f'{parent}/{chance.choice("abcxyz")}{number}' + chance.choice(('', '.jpg', ' with blank', '\u00fc', "'"))
         kind = chance.random()
-        if kind < 0.08 and len(parent) < 180:
+        if kind < 0.08 and len(parent) - len(root) < 45:
             os.mkdir(path)
             directories.append(path)
         elif kind < 0.13 and files:

@@ -1,0 +1,261 @@
+// The session on a real mount, served by this process: what the kernel asks, and what happens when a source
+// hangs.
+#include "fuse/session.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "fuse/mount_point.h"
+#include "fuse/operation.h"
+#include "support/child.h"
+#include "support/mount.h"
+#include "support/scratch.h"
+#include "tarn/dataset/file_tree.h"
+#include "tarn/index/generation_reader.h"
+#include "tarn/index/index_root.h"
+#include "tarn/io/random_access_file.h"
+
+namespace tarn::fuse {
+namespace {
+
+// A source whose reads of one archive hang while the gate is shut.
+class GatedSource final : public io::Source {
+ public:
+  GatedSource(std::shared_ptr<io::Source> below, std::string gated)
+      : below_(std::move(below)), gated_(std::move(gated)) {}
+
+  void Shut() { shut_ = true; }
+  void OpenGate() {
+    const std::lock_guard lock(mutex_);
+    shut_ = false;
+    changed_.notify_all();
+  }
+  unsigned hanging() const { return hanging_; }
+
+  Result<std::unique_ptr<io::RandomAccessFile>> Open(std::string_view path) const override {
+    TARN_ASSIGN_OR_RETURN(auto file, below_->Open(path));
+    return std::unique_ptr<io::RandomAccessFile>(
+        std::make_unique<File>(std::move(file), path.ends_with(gated_) ? this : nullptr));
+  }
+  Result<io::FileStat> Stat(std::string_view path) const override { return below_->Stat(path); }
+  Result<std::vector<io::DirectoryItem>> List(std::string_view path) const override {
+    return below_->List(path);
+  }
+  const std::string& name() const override { return below_->name(); }
+
+ private:
+  class File final : public io::RandomAccessFile {
+   public:
+    File(std::unique_ptr<io::RandomAccessFile> below, const GatedSource* gate)
+        : below_(std::move(below)), gate_(gate) {}
+    Result<size_t> ReadAt(uint64_t offset, std::span<std::byte> out) const override {
+      if (gate_ != nullptr) gate_->Pass();
+      return below_->ReadAt(offset, out);
+    }
+    Result<io::FileStat> Stat() const override { return below_->Stat(); }
+    const std::string& name() const override { return below_->name(); }
+
+   private:
+    std::unique_ptr<io::RandomAccessFile> below_;
+    const GatedSource* gate_;
+  };
+
+  void Pass() const {
+    std::unique_lock lock(mutex_);
+    ++hanging_;
+    changed_.wait(lock, [this] { return !shut_; });
+    --hanging_;
+  }
+
+  std::shared_ptr<io::Source> below_;
+  std::string gated_;
+  std::atomic<bool> shut_{false};
+  mutable std::atomic<unsigned> hanging_{0};
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+};
+
+constexpr int kFiles = 40;
+
+class SessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string why = support::WhyNoMounts();
+    if (!why.empty()) GTEST_SKIP() << why;
+    for (const char* archive : {"slow", "quick"}) {
+      for (int i = 0; i < kFiles; ++i) {
+        scratch_.Write("tree/" + std::to_string(i), archive + std::to_string(i));
+      }
+      std::filesystem::create_directories(scratch_ / "data");
+      ASSERT_EQ(support::RunProgram({"tar", "-C", scratch_ / "tree", "-cf",
+                                     scratch_ / "data/" + (std::string(archive) + ".tar"), "."})
+                    .exit_code,
+                0);
+    }
+    support::Publish(scratch_ / "data", "set", scratch_ / "index");
+    std::filesystem::create_directory(scratch_ / "mnt");
+  }
+  void TearDown() override {
+    if (gate_ != nullptr) gate_->OpenGate();
+    if (mount_ != nullptr) static_cast<void>(mount_->Detach());
+    if (mount_ != nullptr) mount_->CloseDescriptor();
+    session_.reset();
+  }
+
+  void Serve(const SessionOptions& options) {
+    auto root = index::IndexRoot::Open(scratch_ / "index");
+    ASSERT_TRUE(root.ok());
+    auto generation = index::GenerationReader::Open((*root)->GenerationPath("set", 1));
+    ASSERT_TRUE(generation.ok()) << generation.status().ToString();
+    auto directory = io::OpenSource(scratch_ / "data");
+    ASSERT_TRUE(directory.ok());
+    gate_ = std::make_shared<GatedSource>(std::move(directory).value(), "slow.tar");
+    dataset::ArchiveBytesOptions bytes;
+    bytes.sources = {gate_};
+    tree_ = std::make_unique<dataset::FileTree>(dataset::FileTreeOptions(),
+                                                std::make_shared<dataset::ArchiveBytes>(std::move(bytes)));
+    const auto node = tree_->Attach(std::move(generation).value());
+    ASSERT_TRUE(node.ok()) << node.status().ToString();
+    file_system_ = std::make_unique<FileSystem>(tree_.get(), *node);
+    auto mounted = MountPoint::Mount(scratch_ / "mnt",
+                                     {.source = "tarn:set@1", .allow_other = true, .max_read = kMaxRead});
+    ASSERT_TRUE(mounted.ok()) << mounted.status().ToString();
+    mount_ = std::make_unique<MountPoint>(std::move(mounted).value());
+    auto session = Session::Attach(mount_->fd(), file_system_.get(), NegotiatedRecord(), options);
+    ASSERT_TRUE(session.ok()) << session.status().ToString();
+    session_ = std::move(session).value();
+    session_->Start();
+  }
+
+  std::string Path(const std::string& archive, int file) const {
+    return scratch_ / ("mnt/" + archive + "/" + std::to_string(file));
+  }
+  // Children that each read one file of the slow archive.
+  std::vector<pid_t> StartSlowReaders(int count) const {
+    std::vector<pid_t> readers;
+    for (int i = 0; i < count; ++i) {
+      const pid_t pid = fork();
+      if (pid == 0) {
+        char text[64] = {};
+        const int fd = open(Path("slow", i).c_str(), O_RDONLY);
+        const ssize_t got = read(fd, text, sizeof(text));
+        _exit(got > 0 && std::string(text, static_cast<size_t>(got)) == "slow" + std::to_string(i) ? 0 : 1);
+      }
+      readers.push_back(pid);
+    }
+    return readers;
+  }
+  template <typename Condition>
+  static bool Soon(Condition condition) {
+    for (int i = 0; i < 2000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  support::Scratch scratch_;
+  std::shared_ptr<GatedSource> gate_;
+  std::unique_ptr<dataset::FileTree> tree_;
+  std::unique_ptr<FileSystem> file_system_;
+  std::unique_ptr<MountPoint> mount_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_F(SessionTest, WorkersGrowAsReadersHangAndOthersAreServed) {
+  ASSERT_NO_FATAL_FAILURE(Serve({.initial_workers = 2, .max_workers = 64}));
+  gate_->Shut();
+  const std::vector<pid_t> readers = StartSlowReaders(16);
+  EXPECT_TRUE(Soon([&] { return gate_->hanging() == 16; })) << gate_->hanging();
+  EXPECT_GT(session_->workers(), 16U);
+  EXPECT_TRUE(support::InChild([&] {
+    EXPECT_EQ(support::Scratch::Read(Path("quick", 3)), "quick3");
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_ / "mnt/slow"), {}), kFiles);
+  }));
+  gate_->OpenGate();
+  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(20)), 0);
+  // They stay: starting them again would cost more than they do.
+  EXPECT_GT(session_->workers(), 16U);
+}
+
+TEST_F(SessionTest, NoMoreWorkersAreStartedThanAllowed) {
+  ASSERT_NO_FATAL_FAILURE(Serve({.initial_workers = 1, .max_workers = 5}));
+  gate_->Shut();
+  const std::vector<pid_t> readers = StartSlowReaders(12);
+  EXPECT_TRUE(Soon([&] { return gate_->hanging() == 5; })) << gate_->hanging();
+  EXPECT_EQ(session_->workers(), 5U);
+  gate_->OpenGate();
+  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(20)), 0);
+  EXPECT_EQ(session_->workers(), 5U);
+}
+
+TEST_F(SessionTest, TheKernelAsksOnceToOpenAndNotAtAllToReadAgain) {
+  ASSERT_NO_FATAL_FAILURE(Serve({}));
+  const auto read_all = [&] {
+    EXPECT_TRUE(support::InChild([&] {
+      for (int i = 0; i < kFiles; ++i)
+        EXPECT_EQ(support::Scratch::Read(Path("quick", i)), "quick" + std::to_string(i));
+      EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_ / "mnt/quick"), {}), kFiles);
+      struct stat status {};
+      EXPECT_NE(stat(Path("quick", 999).c_str(), &status), 0);
+    }));
+  };
+  const auto count = [](Operation operation) {
+    return OperationTotalsNow()[static_cast<size_t>(operation)].requests;
+  };
+  read_all();
+  EXPECT_EQ(count(Operation::kOpen), 1U);
+  EXPECT_EQ(count(Operation::kOpendir), 1U);
+  EXPECT_LE(count(Operation::kFlush), 1U);
+  EXPECT_EQ(count(Operation::kRead), static_cast<uint64_t>(kFiles));
+  EXPECT_EQ(count(Operation::kRelease) + count(Operation::kReleasedir), 0U);
+  const AllOperationTotals before = OperationTotalsNow();
+  read_all();
+  const AllOperationTotals after = OperationTotalsNow();
+  for (size_t i = 0; i < kOperations; ++i) {
+    EXPECT_EQ(after[i].requests, before[i].requests) << OperationName(static_cast<Operation>(i));
+  }
+}
+
+TEST_F(SessionTest, WhatWasNegotiatedIsWrittenDown) {
+  ASSERT_NO_FATAL_FAILURE(Serve({}));
+  const NegotiatedRecord& record = session_->negotiated();
+  EXPECT_EQ(record.protocol_major, 7U);
+  EXPECT_GT(record.init_request.size(), 40U);
+  EXPECT_EQ(record.max_read, kMaxRead);
+  EXPECT_EQ(record.max_background, kMaxBackground);
+  EXPECT_EQ(record.flags & ~record.kernel_offers, 0U);
+  EXPECT_NE(record.flags, 0U);
+  EXPECT_EQ(record.not_asked, (std::vector<std::string>{"open", "opendir", "flush"}));
+}
+
+// What a planned replacement needs: the workers leave at once, and requests that come meanwhile are kept.
+TEST_F(SessionTest, WorkersLeaveWhenToldAndTheConnectionStays) {
+  ASSERT_NO_FATAL_FAILURE(Serve({}));
+  EXPECT_EQ(session_->Stop(std::chrono::seconds(10)), 0U);
+  EXPECT_TRUE(support::IsMounted(mount_->path()));
+}
+
+TEST_F(SessionTest, AWorkerInsideASourceIsWaitedForAndThenCounted) {
+  ASSERT_NO_FATAL_FAILURE(Serve({}));
+  gate_->Shut();
+  const std::vector<pid_t> readers = StartSlowReaders(1);
+  EXPECT_TRUE(Soon([&] { return gate_->hanging() == 1; }));
+  EXPECT_EQ(session_->Stop(std::chrono::milliseconds(200)), 1U);
+  gate_->OpenGate();
+  EXPECT_EQ(session_->Stop(std::chrono::seconds(10)), 0U);
+  // What it was asked is answered before it leaves.
+  EXPECT_EQ(support::WaitForChild(readers[0], std::chrono::seconds(20)), 0);
+}
+
+}  // namespace
+}  // namespace tarn::fuse
