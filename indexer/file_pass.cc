@@ -92,10 +92,11 @@ class FilePass {
     const digest::ArchiveDigester::Sum sum = digester_.Finish();
     FillIn(sum.id, index::ManifestKind::kLooseFile);
     KillPoint("archive-read");
-    if (Reuse(sum.id, /*as_archive=*/false)) return Status::Ok();
+    if (Reuse(sum.id, /*as_archive=*/false)) return Remember();
     const std::string staged = io::JoinPath(scratch_, "loose.sst");
     TARN_ASSIGN_OR_RETURN(result_.file.facts, index::WriteLooseBundle(sum.id, sum.chunks, staged));
     KillPoint("bundle-written");
+    TARN_RETURN_IF_ERROR(Remember());
     return damaged_bundle_ ? context_.root->ReplaceBundle(sum.id, staged)
                            : context_.root->AddBundle(sum.id, staged);
   }
@@ -112,11 +113,14 @@ class FilePass {
     const digest::ArchiveDigester::Sum sum = digester_.Finish();
     FillIn(sum.id, index::ManifestKind::kArchive);
     KillPoint("archive-read");
-    if (!Reuse(sum.id, /*as_archive=*/true)) {
+    if (Reuse(sum.id, /*as_archive=*/true)) {
+      TARN_RETURN_IF_ERROR(Remember());
+    } else {
       const std::string staged = io::JoinPath(scratch_, "archive.sst");
       TARN_ASSIGN_OR_RETURN(result_.file.facts,
                             builder.Finish(sum.id, sum.chunks, walker.end_offset(), staged));
       KillPoint("bundle-written");
+      TARN_RETURN_IF_ERROR(Remember());
       // Never AddBundle: the bundle of the same bytes as a loose file would stay, and has no members.
       TARN_RETURN_IF_ERROR(context_.root->ReplaceBundle(sum.id, staged));
     }
@@ -145,7 +149,9 @@ class FilePass {
   // Whether the path still leads to the same, untouched file. Otherwise the result says so.
   bool StillTheSame() {
     const Result<io::FileStat> open_file = file_->Stat();
-    const Result<io::FileStat> at_path = context_.source->Stat(path_);
+    // Opened again: that is when an NFS client asks its server, a stat may be answered from its cache.
+    const Result<std::unique_ptr<io::RandomAccessFile>> again = context_.source->Open(path_);
+    const Result<io::FileStat> at_path = again.ok() ? (*again)->Stat() : Result<io::FileStat>(again.status());
     if (at_path.ok() && open_file.ok() && open_file->identity == before_.identity &&
         at_path->identity == before_.identity) {
       return true;
@@ -177,8 +183,18 @@ class FilePass {
     file.kind = kind;
     file.id = id;
     file.hint = before_.identity;
-    if (opened_at_ - before_.identity.ctime_ns < kTrustedAgeNs) file.hint.ctime_ns = 0;
+    if (!IsTrusted(before_.identity, opened_at_)) file.hint.ctime_ns = 0;
     file.access = before_.access;
+  }
+
+  // Writes the file into the journal: before its bundle is put in place, because a line counts once the
+  // bundle is there. So there is no instant at which a bundle is complete and the next publish does not know
+  // it.
+  Status Remember() {
+    if (result_.file.hint.ctime_ns == 0) return Status::Ok();
+    TARN_RETURN_IF_ERROR(context_.journal->Add({result_.file.path, result_.file.hint, result_.file.id}));
+    KillPoint("journal-written");
+    return Status::Ok();
   }
 
   // Takes the bundle that the root has for these bytes, if it is whole and, for an archive, has its members.
@@ -207,6 +223,12 @@ class FilePass {
 };
 
 }  // namespace
+
+bool IsTrusted(const io::FileIdentity& identity, int64_t opened_at) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const bool whole_seconds = identity.ctime_ns % kSecond == 0;
+  return opened_at - identity.ctime_ns >= (whole_seconds ? 2 * kSecond : kSecond / 10);
+}
 
 Result<FilePassResult> ReadFileOnce(const FilePassContext& context, const ScannedFile& scanned,
                                     const std::string& scratch) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "indexer/glob.h"
+#include "indexer/journal.h"
 #include "indexer/progress.h"
 #include "indexer/scanner.h"
 #include "indexer/server_clock.h"
@@ -17,9 +18,11 @@
 
 namespace tarn::indexer {
 
-// A file younger than this when it was opened can change again within its time stamp: its hint is no hint.
-// What is stored then has ctime 0, which no file has, so that the next publish reads the file again.
-inline constexpr int64_t kTrustedAgeNs = 2'000'000'000;
+// Whether a file that was opened at `opened_at` (ns, the server's clock) cannot have been changed afterwards
+// without its ctime telling. Time stamps are coarse: a tick of the kernel, or a second or two where they are
+// whole seconds. A hint that cannot be trusted is stored with ctime 0, which no file has, so that the next
+// publish reads the file again.
+bool IsTrusted(const io::FileIdentity& identity, int64_t opened_at);
 
 struct FilePassOptions {
   size_t read_bytes = size_t{1} << 20;      // of one request
@@ -34,6 +37,7 @@ struct FilePassContext {
   std::string dataset;  // path of the dataset's directory in the source
   const Selection* selection = nullptr;
   index::IndexRoot* root = nullptr;
+  Journal* journal = nullptr;  // gets a line for each file whose hint can be trusted
   const ServerClock* clock = nullptr;
   Progress* progress = nullptr;
   FilePassOptions options;

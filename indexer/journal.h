@@ -1,10 +1,10 @@
 // The journal: what publishes have learned about files that no generation tells yet.
 //
-// One line a file: its path, its hints, and the ArchiveId that was read behind them. A line is written when
-// the file's bundle is in place, so a publish that is killed at any instant leaves what it finished, and the
-// next one reads no complete archive again. Each publish writes a file of its own, which it holds locked, and
-// reads those of all others: publishes of one dataset never wait for each other. A line starts with its
-// checksum: a torn one, or one of a newer version, is passed over.
+// One line a file: its path, its hints, and the ArchiveId that was read behind them. A line is written just
+// before the file's bundle is put in place, and counts once it is there: a publish that is killed at any
+// instant leaves what it finished, and the next one reads no complete archive again. Each publish writes a
+// file of its own, which it holds locked, and reads those of all others: publishes of one dataset never wait
+// for each other. A line starts with its checksum: a torn one, or one of a newer version, is passed over.
 //
 //     <16 hex: XXH3-64 of the rest> 1 <size> <mtime ns> <ctime ns> <inode> <ArchiveId> <path, escaped>
 #ifndef TARN_INDEXER_JOURNAL_H_

@@ -15,8 +15,8 @@ inline constexpr std::array<std::string_view, 8> kKillPoints = {
     "root-opened",           // the root is there, nothing has been read
     "archive-read",          // every byte of an archive was seen, its bundle is not written
     "bundle-written",        // in staging, not in place
-    "bundle-in-place",       // in place, not in the journal
-    "journal-written",       // and in the journal
+    "journal-written",       // the journal has the file, its bundle is not in place
+    "bundle-in-place",       // and the file is done
     "rows-built",            // all archives are done, the generation is not written
     "generation-written",    // in staging
     "generation-published",  // renamed into place and LATEST moved; staging and journal not cleaned

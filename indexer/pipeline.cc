@@ -40,11 +40,8 @@ int64_t LastWrite(const io::FileIdentity& identity) {
 
 class Pipeline {
  public:
-  Pipeline(const FilePassContext& context, const PipelineOptions& options, Journal* journal)
-      : context_(context),
-        options_(options),
-        journal_(journal),
-        deadline_(context.clock->Now() + options.settle_timeout_ns) {}
+  Pipeline(const FilePassContext& context, const PipelineOptions& options)
+      : context_(context), options_(options), deadline_(context.clock->Now() + options.settle_timeout_ns) {}
 
   Result<PipelineResult> Run(std::vector<ScannedFile> files) {
     std::sort(files.begin(), files.end(), [](const ScannedFile& a, const ScannedFile& b) {
@@ -152,10 +149,6 @@ class Pipeline {
     TARN_ASSIGN_OR_RETURN(FilePassResult pass, ReadFileOnce(context_, work.file, scratch));
     if (pass.outcome == FilePassResult::Outcome::kRead) {
       KillPoint("bundle-in-place");
-      if (pass.file.hint.ctime_ns != 0) {
-        TARN_RETURN_IF_ERROR(journal_->Add({pass.file.path, pass.file.hint, pass.file.id}));
-      }
-      KillPoint("journal-written");
       context_.progress->AddFile();
     }
     const std::lock_guard guard(mutex_);
@@ -194,7 +187,6 @@ class Pipeline {
 
   const FilePassContext& context_;
   const PipelineOptions& options_;
-  Journal* const journal_;
   const int64_t deadline_;  // by the server's clock
 
   std::mutex mutex_;
@@ -209,8 +201,8 @@ class Pipeline {
 }  // namespace
 
 Result<PipelineResult> ReadFiles(const FilePassContext& context, const PipelineOptions& options,
-                                 std::vector<ScannedFile> files, Journal* journal) {
-  return Pipeline(context, options, journal).Run(std::move(files));
+                                 std::vector<ScannedFile> files) {
+  return Pipeline(context, options).Run(std::move(files));
 }
 
 }  // namespace tarn::indexer

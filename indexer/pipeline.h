@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "indexer/file_pass.h"
-#include "indexer/journal.h"
 #include "indexer/left_out.h"
 
 namespace tarn::indexer {
@@ -25,10 +24,10 @@ struct PipelineResult {
   std::vector<LeftOut> left_out;     // in order of path
 };
 
-// Reads `files`; a line of the journal is written as soon as a file's bundle is in place. Fails when the
-// index root does, or when a signal asked to stop; what is in the journal then stays of use.
+// Reads `files`. Fails when the index root does, or when a signal asked to stop; what is in the journal then
+// stays of use.
 Result<PipelineResult> ReadFiles(const FilePassContext& context, const PipelineOptions& options,
-                                 std::vector<ScannedFile> files, Journal* journal);
+                                 std::vector<ScannedFile> files);
 
 }  // namespace tarn::indexer
 

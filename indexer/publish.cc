@@ -86,7 +86,12 @@ class Publisher {
   Status Resolve() {
     report_.dataset = options_.name;
     report_.index = options_.index;
-    if (!index::IsDatasetName(options_.name)) return index::DatasetReference::Parse(options_.name).status();
+    if (!index::IsDatasetName(options_.name)) {
+      return Status(ErrorCode::kInvalidArgument, "'" + EscapeName(options_.name) + "' cannot name a dataset")
+          .WithHint(
+              "--name takes letters, digits, '.', '_' and '-', the first a letter or a digit; generations "
+              "are numbered by Tarn");
+    }
     TARN_ASSIGN_OR_RETURN(places_, ResolvePlaces(options_.directory, options_.relative_to, options_.index));
     report_.source_path = places_.source_path;
     return Status::Ok();
@@ -169,6 +174,7 @@ class Publisher {
                             .dataset = places_.source_path,
                             .selection = &options_.selection,
                             .root = root_.get(),
+                            .journal = journal_.get(),
                             .clock = clock_.get(),
                             .progress = progress_,
                             .options = {}};
@@ -182,8 +188,7 @@ class Publisher {
                                    .scratch = staging_->path(),
                                    .settle_ns = options_.settle_seconds * kSecond,
                                    .settle_timeout_ns = options_.settle_timeout_seconds * kSecond};
-    TARN_ASSIGN_OR_RETURN(PipelineResult result,
-                          ReadFiles(context, pipeline, std::move(unread_), journal_.get()));
+    TARN_ASSIGN_OR_RETURN(PipelineResult result, ReadFiles(context, pipeline, std::move(unread_)));
     for (FilePassResult& read : result.read) {
       ++report_.files_read;
       report_.bundles_reused += read.bundle_reused ? 1 : 0;

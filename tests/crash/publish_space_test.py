@@ -1,0 +1,114 @@
+"""Full disks, quotas and archives that one may not read: what is published stays whole, the message says what is
+missing and what helps, and with space the same command goes on where it stopped. Needs root for its mounts; what cannot
+be tried here is skipped with the reason.
+"""
+import os
+import subprocess
+import time
+import unittest
+
+import publishing
+
+NOBODY = 65534
+AS_NOBODY = ('setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear-groups')
+
+
+@unittest.skipUnless(os.geteuid() == 0, 'needs root: mounts a small file system, and reads as another user')
+class PublishSpaceTest(publishing.Publishing):
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.work, 0o755)
+        publishing.make_archive(f'{self.data}/small.tar', 1)
+        for number in range(6):
+            # Many members and few bytes: the index is what takes the space.
+            publishing.make_archive(f'{self.data}/large/{number}.tar', 10 + number, members=3000, member_bytes=8)
+        time.sleep(0.3)
+        self.index_volume = os.path.join(self.work, 'volume')
+        self.index = os.path.join(self.index_volume, 'ix')
+        os.mkdir(self.index_volume)
+
+    def mount(self, options):
+        run = subprocess.run(['mount', '-t', 'tmpfs', '-o', options, 'tarn-test', self.index_volume],
+                             stderr=subprocess.PIPE, text=True, check=False)
+        if run.returncode != 0:
+            self.skipTest(f'no tmpfs with {options} here: {run.stderr.strip()}')
+        self.addCleanup(subprocess.run, ['umount', '-l', self.index_volume], check=False)
+
+    def fill(self, leave):
+        """Takes all space of the volume but `leave` bytes."""
+        status = os.statvfs(self.index_volume)
+        path = os.path.join(self.index_volume, 'filler')
+        with open(path, 'wb') as file:
+            file.write(b'x' * max(0, status.f_bavail * status.f_frsize - leave))
+        return path
+
+    def publish_in_vain(self, before=()):
+        run = subprocess.run([*before, *self.command(self.index, '--jobs', '1')], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, timeout=publishing.DEADLINE, check=False)
+        self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
+        self.assertIn(self.index, run.stderr)
+        self.assertIn('full or over quota', run.stderr)
+        self.assertIn('run the same command again', run.stderr)
+        return run.stderr
+
+    def test_disk_full(self):
+        self.mount('size=16m')
+        self.publish(self.index, '--exclude', 'large')
+        for leave in (0, 4096, 65536, 150_000, 250_000):
+            with self.subTest(leave=leave):
+                filler = self.fill(leave)
+                error = self.publish_in_vain()
+                self.assertIn('No space left on device', error)
+                self.assertIn('are free', error)
+                self.assertEqual(self.generations(self.index), [1])
+                self.assert_readable(self.index, 'img', 'small.tar')
+                os.unlink(filler)
+        complete = publishing.journaled(self.index, 'img').keys()
+        report = self.publish(self.index)
+        self.assertEqual(report['reference'], 'img@2')
+        self.assertEqual(report['bytes_read'], sum(os.path.getsize(f'{self.data}/large/{n}.tar') for n in range(6)
+                                                   if f'large/{n}.tar' not in complete))
+        self.assert_readable(self.index, 'img', 'large/5.tar')
+        self.assert_clean(self.index)
+
+    def test_over_quota(self):
+        # Quotas do not bind root.
+        self.mount('size=64m,usrquota,mode=777')
+        self.publish(self.index, '--exclude', 'large', before=AS_NOBODY)
+        subprocess.run(['umount', self.index_volume], check=True)
+        self.mount('size=64m,mode=777,usrquota,usrquota_block_hardlimit=160k')
+        error = self.publish_in_vain(before=AS_NOBODY)
+        self.assertIn('Disk quota exceeded', error)
+
+    def test_an_archive_that_may_not_be_read_is_left_out_by_name(self):
+        os.chmod(f'{self.data}/large/3.tar', 0o600)
+        os.chmod(self.index_volume, 0o777)
+        report = self.publish(self.index, code=1, before=AS_NOBODY)
+        self.assertEqual([(one['path'], one['code']) for one in report['left_out']],
+                         [('large/3.tar', 'permission_denied')])
+        self.assertEqual(report['archives'], 6)
+        os.chmod(f'{self.data}/large/3.tar', 0o644)
+        again = self.publish(self.index, before=AS_NOBODY)
+        self.assertEqual((again['archives'], again['files_read']), (7, 1))
+
+    def test_a_directory_that_may_not_be_listed_is_left_out_by_name(self):
+        os.chmod(f'{self.data}/large', 0o700)
+        os.chmod(self.index_volume, 0o777)
+        report = self.publish(self.index, code=1, before=AS_NOBODY)
+        self.assertEqual([one['path'] for one in report['left_out']], ['large'])
+        self.assertEqual(report['archives'], 1)
+
+    def test_an_index_root_on_a_read_only_volume_is_an_error_that_names_it(self):
+        self.mount('size=16m')
+        self.publish(self.index, '--exclude', 'large')
+        subprocess.run(['mount', '-o', 'remount,ro', self.index_volume], check=True)
+        run = subprocess.run(self.command(self.index), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             timeout=publishing.DEADLINE, check=False)
+        self.assertEqual(run.returncode, 3)
+        self.assertIn('Read-only file system', run.stderr)
+        self.assertIn(self.index, run.stderr)
+        self.assert_readable(self.index, 'img', 'small.tar')
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
