@@ -173,7 +173,7 @@ Result<std::optional<IndexView::Origin>> IndexView::OriginOf(dataset::NodeId nod
 }
 
 nlohmann::ordered_json IndexView::FileOf(const index::ManifestRow& row) const {
-  nlohmann::ordered_json facts;
+  nlohmann::ordered_json facts = nlohmann::ordered_json::object();
   for (const std::shared_ptr<io::Source>& source : sources_) {
     for (const std::string& path : {io::JoinPath(generation_->facts().source_path, row.path), row.path}) {
       const auto stat = source->Stat(path);

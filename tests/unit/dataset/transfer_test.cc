@@ -62,7 +62,9 @@ class TransferTest : public testing::Test {
       return Status::Ok();
     });
     EXPECT_OK(report);
-    if (report.ok()) EXPECT_EQ(report->bytes, bytes.size());
+    if (report.ok()) {
+      EXPECT_EQ(report->bytes, bytes.size());
+    }
     return bytes;
   }
 
