@@ -102,11 +102,12 @@ Status LinkOrCopy(const std::string& from, const std::string& to) {
 // ends a run: the key ranges of files must not overlap.
 Result<std::vector<std::string>> StageBundles(const std::vector<Bundle>& bundles, const std::string& incoming,
                                               const GenerationWriteOptions& options) {
+  const bool pack = bundles.size() > options.pack_above_bundles;
   std::vector<std::string> files;
   for (size_t begin = 0; begin < bundles.size();) {
     size_t end = begin;
-    for (uint64_t bytes = 0;
-         end < bundles.size() && bundles[end].bytes < options.pack_below_bytes && bytes < options.pack_bytes;
+    for (uint64_t bytes = 0; pack && end < bundles.size() && bundles[end].bytes < options.pack_below_bytes &&
+                             bytes < options.pack_bytes;
          ++end) {
       bytes += bundles[end].bytes;
     }

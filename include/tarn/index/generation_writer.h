@@ -36,6 +36,9 @@ struct GenerationRows {
 struct GenerationWriteOptions {
   uint64_t pack_below_bytes = uint64_t{256} << 10;  // bundles smaller than this are packed
   uint64_t pack_bytes = uint64_t{32} << 20;         // size of a pack
+  // Up to this many bundles all are linked: a link costs nothing and is shared with other generations. Beyond
+  // it readers would hold too many files open.
+  size_t pack_above_bundles = 1000;
 };
 
 // Builds the generation in `directory` (which must not exist), syncs it, opens it again and checks that every
