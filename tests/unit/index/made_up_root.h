@@ -67,7 +67,8 @@ class MadeUpRoot {
     }
     const auto staged = root->MakeStagingDirectory("test");
     EXPECT_OK(staged);
-    const GenerationWriteOptions options{.pack_below_bytes = linked ? 0 : uint64_t{1} << 30};
+    const GenerationWriteOptions options{.pack_below_bytes = linked ? 0 : uint64_t{1} << 30,
+                                         .pack_above_bundles = 0};
     EXPECT_OK(WriteGeneration(*root, made.rows, *staged + "/generation", options));
     EXPECT_OK(root->PublishGeneration(dataset, made.rows.facts.generation, *staged + "/generation"));
     // The publish is over: its staging is of a dead owner.
