@@ -24,9 +24,14 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{256} << 10;
 
-std::string_view Stripped(std::string_view name) {
-  while (name.size() > 1 && name.back() == '/') name.remove_suffix(1);
-  return name;
+// Names are compared as paths: libarchive joins a prefix that ends in a slash without another one.
+std::string PathOf(std::string_view name) {
+  std::string path;
+  for (const char c : name) {
+    if (c != '/' || path.empty() || path.back() != '/') path.push_back(c);
+  }
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
 }
 
 MemberType Plain(MemberType type) {
@@ -183,13 +188,18 @@ constexpr std::string_view kDamaged = "the archive is damaged, and an error find
 constexpr std::string_view kOwner =
     "an owner that is no number: a finding and nobody's id here, a guess there";
 constexpr std::string_view kStarPrefix = "libarchive takes the times in a star header for a part of the name";
+constexpr std::string_view kLinkPath =
+    "libarchive loses a linkpath record when the header's own link field is empty";
+constexpr std::string_view kLinkSize =
+    "libarchive steps over data that a pax hard link's header claims and has not";
+constexpr std::string_view kSlash =
+    "libarchive looks for the slash of a directory in the header's own name alone";
 constexpr std::string_view kStarMask = "libarchive folds the mask of a star ACL into the mode";
 
 class Comparison {
  public:
   Comparison(const io::RandomAccessFile& file, uint64_t size, const ReferenceOptions& options)
       : file_(file),
-        size_(size),
         options_(options),
         window_(&file, size),
         walker_(&window_, &findings_),
@@ -208,6 +218,8 @@ class Comparison {
   void Expect(std::string_view field, const Value& ours, const Value& theirs, std::string_view reason = {}) {
     if (ours != theirs) Differ(field, fmt::format("{}", ours), fmt::format("{}", theirs), reason);
   }
+  // The name and the link that our member's own header has, without extended headers.
+  std::pair<std::string, std::string> OwnNames() const;
   // Known reasons for a difference of any field of this member.
   std::string_view MemberReason() const;
   bool HasFinding(FindingCode code) const {
@@ -216,7 +228,6 @@ class Comparison {
   }
 
   const io::RandomAccessFile& file_;
-  const uint64_t size_;
   const ReferenceOptions options_;
   FindingList findings_;
   io::WindowReader window_;
@@ -227,6 +238,7 @@ class Comparison {
   bool have_ours_ = false;
   bool have_theirs_ = false;
   bool global_seen_ = false;
+  bool derailed_ = false;  // libarchive stepped over members
   bool star_ = false;
   ReferenceReport report_;
 };
@@ -252,9 +264,19 @@ Status Comparison::NextTheirs() {
   return Status::Ok();
 }
 
+std::pair<std::string, std::string> Comparison::OwnNames() const {
+  std::array<std::byte, kBlockBytes> bytes{};
+  // No extension blocks or maps: asked of directories and links alone.
+  const Result<size_t> got = file_.ReadAt(ours_.data_offset - kBlockBytes, bytes);
+  if (!got.ok()) return {};
+  const HeaderBlock block(reinterpret_cast<const char*>(bytes.data()));
+  return {std::string(block.name()), std::string(block.link())};
+}
+
 std::string_view Comparison::MemberReason() const {
   if (findings_.errors() > 0) return kDamaged;
   if (global_seen_) return kGlobals;
+  if (derailed_) return kLinkSize;
   return {};
 }
 
@@ -276,7 +298,7 @@ Result<ReferenceReport> Comparison::Run() {
     if (ours_.header_offset < theirs_.position) {
       Differ("member", "listed", "not listed");
       TARN_RETURN_IF_ERROR(NextOurs());
-    } else if (theirs_.position < ours_.header_offset && Stripped(theirs_.name) != Stripped(ours_.name) &&
+    } else if (theirs_.position < ours_.header_offset && PathOf(theirs_.name) != PathOf(ours_.name) &&
                !global_seen_) {
       Differ("member", "not listed", EscapeName(theirs_.name));
       TARN_RETURN_IF_ERROR(NextTheirs());
@@ -293,10 +315,17 @@ Result<ReferenceReport> Comparison::Run() {
 
 void Comparison::Compare() {
   const bool nul = ours_.name.find('\0') != std::string::npos;
-  if (Stripped(ours_.name) != Stripped(theirs_.name)) {
+  if (PathOf(ours_.name) != PathOf(theirs_.name)) {
     Differ("name", EscapeName(ours_.name), EscapeName(theirs_.name), nul ? kNul : star_ ? kStarPrefix : "");
   }
-  Expect("type", MemberTypeName(Plain(ours_.type)), MemberTypeName(theirs_.type));
+  const bool link = ours_.type == MemberType::kSymlink || ours_.type == MemberType::kHardLink;
+  const std::string_view no_link =
+      link && !ours_.link.empty() && theirs_.link.empty() && OwnNames().second.empty() ? kLinkPath : "";
+  if (Plain(ours_.type) != theirs_.type) {
+    const bool slash = ours_.type == MemberType::kDirectory && !OwnNames().first.ends_with('/');
+    Differ("type", std::string(MemberTypeName(ours_.type)), std::string(MemberTypeName(theirs_.type)),
+           slash ? kSlash : no_link);
+  }
   Expect("mode", ours_.mode, theirs_.mode, star_ ? kStarMask : "");
   const std::string_view owner = HasFinding(FindingCode::kBadNumber) ? kOwner : "";
   Expect("uid", ours_.uid, theirs_.uid, owner);
@@ -306,10 +335,12 @@ void Comparison::Compare() {
   const std::string_view negative = ours_.mtime < 0 && ours_.mtime_ns != 0 ? kNegativeFraction : "";
   Expect("mtime", ours_.mtime, theirs_.mtime, negative);
   Expect("mtime_ns", ours_.mtime_ns, theirs_.mtime_ns, negative);
-  if (ours_.type == MemberType::kSymlink || ours_.type == MemberType::kHardLink) {
+  if (link) {
     const bool link_nul = ours_.link.find('\0') != std::string::npos;
-    Expect("link", EscapeName(ours_.link), EscapeName(theirs_.link), link_nul ? kNul : "");
+    Expect("link", EscapeName(ours_.link), EscapeName(theirs_.link), link_nul ? kNul : no_link);
   }
+  derailed_ =
+      derailed_ || (ours_.type == MemberType::kHardLink && theirs_.size > 0 && ours_.stored_size == 0);
   if (ours_.IsFile()) Expect("size", ours_.logical_size, theirs_.has_size ? theirs_.size : 0);
 }
 
