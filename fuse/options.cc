@@ -49,13 +49,23 @@ struct RawOptions {
   std::string log_file;
 };
 
+// Checks that say in the help nothing of their own: the type's name says it already.
 template <typename T>
-CLI::CheckedTransformer Words(std::vector<std::pair<std::string, T>> words) {
-  return CLI::CheckedTransformer(std::move(words), CLI::ignore_case);
+CLI::Validator Words(std::vector<std::pair<std::string, T>> words) {
+  CLI::CheckedTransformer check(std::move(words), CLI::ignore_case);
+  check.description("");
+  return check;
+}
+
+template <typename T>
+CLI::Validator Between(T least, T most) {
+  CLI::Range check(least, most);
+  check.description("");
+  return check;
 }
 
 void AddDatasetOptions(CLI::App* app, RawOptions* raw) {
-  app->add_option("mountpoint", raw->mountpoint, "An empty directory")->type_name("MNT")->required();
+  app->add_option("MNT", raw->mountpoint, "An empty directory")->type_name("")->required();
   app->add_option("--index", raw->index, "The index root")->type_name("ROOT");
   app->add_option("--source", raw->sources, "Where the datasets' bytes are; may be given more than once")
       ->type_name("DIR")
@@ -73,7 +83,7 @@ void AddDatasetOptions(CLI::App* app, RawOptions* raw) {
   app->add_option("--identity-interval", raw->identity_interval,
                   "Seconds after which an archive is looked at again before it is read; default 1")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(Between(0.0, 86400.0));
 }
 
 void AddAccessOptions(CLI::App* app, RawOptions* raw) {
@@ -99,11 +109,11 @@ void AddServerOptions(CLI::App* app, RawOptions* raw) {
   app->add_option("--threads", raw->threads,
                   "Most requests answered at once; threads are started when they are needed; default 64")
       ->type_name("N")
-      ->check(CLI::Range(1u, 1024u));
+      ->check(Between(1u, 1024u));
   app->add_option("--unmount-grace", raw->unmount_grace,
                   "Seconds that programs with open files have to finish after SIGTERM; default 10")
       ->type_name("SECONDS")
-      ->check(CLI::Range(0.0, 86400.0));
+      ->check(Between(0.0, 86400.0));
   app->add_option("--log-file", raw->log_file, "Append the log to FILE; otherwise it goes to the system log")
       ->type_name("FILE");
   app->add_option("--log-format", raw->log_format, "text or json")
@@ -179,7 +189,7 @@ Command ParseUnmount(const Program& program) {
   UnmountCommand command;
   const auto app = cli::MakeCommandLine("tarn-mount unmount",
                                         "Unmounts what Tarn has mounted at MNT; its server then ends.");
-  app->add_option("mountpoint", command.mountpoint, "Where it is mounted")->type_name("MNT")->required();
+  app->add_option("MNT", command.mountpoint, "Where it is mounted")->type_name("")->required();
   app->add_flag("--lazy", command.lazy,
                 "Take a mount that is in use out of the tree; it ends when its last user is gone");
   if (const auto code = Parse(app.get(), program, {program.arguments.begin() + 1, program.arguments.end()})) {
