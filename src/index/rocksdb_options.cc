@@ -48,6 +48,17 @@ rocksdb::Options ScanOptions() {
   return WriterOptions();
 }
 
+rocksdb::Options FilterCheckOptions(size_t cache_bytes) {
+  rocksdb::Options options = BaseOptions();
+  rocksdb::BlockBasedTableOptions table = TableOptions();
+  table.no_block_cache = false;
+  table.block_cache = rocksdb::NewLRUCache(cache_bytes, kCacheShardBits);
+  table.cache_index_and_filter_blocks = true;
+  table.metadata_cache_options.partition_pinning = rocksdb::PinningTier::kAll;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  return options;
+}
+
 rocksdb::Options NewStoreOptions() {
   rocksdb::Options options = WriterOptions();
   options.create_if_missing = true;

@@ -82,7 +82,11 @@ uint64_t SstScan::rows() const {
 }
 
 Status SstScan::VerifyChecksums() {
-  return FromRocksDb(reader_.VerifyChecksum(), fmt::format("'{}' is damaged", path_));
+  const std::string what = fmt::format("'{}' is damaged", path_);
+  TARN_RETURN_IF_ERROR(FromRocksDb(reader_.VerifyChecksum(), what));
+  // That passes over the partitions of the filter.
+  rocksdb::SstFileReader whole(FilterCheckOptions(reader_.GetTableProperties()->filter_size * 2));
+  return FromRocksDb(whole.Open(path_), what);
 }
 
 }  // namespace tarn::index
