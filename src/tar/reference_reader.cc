@@ -52,6 +52,7 @@ struct ReferenceMember {
   std::string link;
   uint64_t size = 0;
   bool has_size = false;
+  bool warned = false;  // libarchive had something to say about it
 };
 
 // libarchive over a RandomAccessFile.
@@ -79,6 +80,7 @@ class ReferenceReader {
       return false;
     }
     Take(entry, member);
+    member->warned = result == ARCHIVE_WARN;
     return true;
   }
 
@@ -193,7 +195,7 @@ constexpr std::string_view kLinkPath =
 constexpr std::string_view kLinkSize =
     "libarchive steps over data that a pax hard link's header claims and has not";
 constexpr std::string_view kSlash =
-    "libarchive looks for the slash of a directory in the header's own name alone";
+    "libarchive overlooks the slash of a directory when it warned about the member";
 constexpr std::string_view kStarMask = "libarchive folds the mask of a star ACL into the mode";
 
 class Comparison {
@@ -218,8 +220,8 @@ class Comparison {
   void Expect(std::string_view field, const Value& ours, const Value& theirs, std::string_view reason = {}) {
     if (ours != theirs) Differ(field, fmt::format("{}", ours), fmt::format("{}", theirs), reason);
   }
-  // The name and the link that our member's own header has, without extended headers.
-  std::pair<std::string, std::string> OwnNames() const;
+  // The link in our member's own header, without extended headers.
+  std::string OwnLink() const;
   // Known reasons for a difference of any field of this member.
   std::string_view MemberReason() const;
   bool HasFinding(FindingCode code) const {
@@ -264,13 +266,11 @@ Status Comparison::NextTheirs() {
   return Status::Ok();
 }
 
-std::pair<std::string, std::string> Comparison::OwnNames() const {
+std::string Comparison::OwnLink() const {
   std::array<std::byte, kBlockBytes> bytes{};
-  // No extension blocks or maps: asked of directories and links alone.
   const Result<size_t> got = file_.ReadAt(ours_.data_offset - kBlockBytes, bytes);
   if (!got.ok()) return {};
-  const HeaderBlock block(reinterpret_cast<const char*>(bytes.data()));
-  return {std::string(block.name()), std::string(block.link())};
+  return std::string(HeaderBlock(reinterpret_cast<const char*>(bytes.data())).link());
 }
 
 std::string_view Comparison::MemberReason() const {
@@ -320,9 +320,9 @@ void Comparison::Compare() {
   }
   const bool link = ours_.type == MemberType::kSymlink || ours_.type == MemberType::kHardLink;
   const std::string_view no_link =
-      link && !ours_.link.empty() && theirs_.link.empty() && OwnNames().second.empty() ? kLinkPath : "";
+      link && !ours_.link.empty() && theirs_.link.empty() && OwnLink().empty() ? kLinkPath : "";
   if (Plain(ours_.type) != theirs_.type) {
-    const bool slash = ours_.type == MemberType::kDirectory && !OwnNames().first.ends_with('/');
+    const bool slash = ours_.type == MemberType::kDirectory && theirs_.warned;
     Differ("type", std::string(MemberTypeName(ours_.type)), std::string(MemberTypeName(theirs_.type)),
            slash ? kSlash : no_link);
   }
