@@ -351,7 +351,9 @@ TEST_F(GenerationTest, WhatIsNoGenerationIsSaidToBeNone) {
 TEST_F(GenerationTest, AMissingTableIsDamageAndNamed) {
   AddArchive(1, 5);
   WriteAndOpen();
-  for (const auto& name : *io::ListDirectory(directory_)) {
+  const auto names = io::ListDirectory(directory_);
+  ASSERT_OK(names);
+  for (const auto& name : *names) {
     if (name.ends_with(".sst")) std::filesystem::remove(directory_ + "/" + name);
   }
   const auto reader = GenerationReader::Open(directory_);

@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/scratch.h"
 #include "tarn/io/filesystem.h"
+#include "tests/support/scratch.h"
 
 namespace tarn::index {
 namespace {
