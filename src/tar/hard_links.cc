@@ -59,6 +59,7 @@ void HardLinks::BeginName(uint32_t directory, std::string_view name, uint32_t di
          LeafOf(links_[queries_[group_end_]]) == name) {
     ++group_end_;
   }
+  queried_ = group_end_ > next_query_;
   have_last_ = false;
   directory_ordinal_ = directory_ordinal;
 }
@@ -75,7 +76,12 @@ void HardLinks::Answer(Link* link, uint32_t ordinal, MemberType type) {
 }
 
 void HardLinks::OnMember(uint32_t ordinal, MemberType type) {
-  if (next_query_ == group_end_ && waiting_.empty()) return;
+  if (!queried_) return;
+  if (type == MemberType::kHardLink && have_last_) {
+    Link* link = Find(ordinal);
+    link->before_ordinal = last_ordinal_;
+    link->before_type = last_type_;
+  }
   // Links behind their own name's first member only have what follows.
   for (const uint32_t query : waiting_) Answer(&links_[query], ordinal, type);
   waiting_.clear();
@@ -124,48 +130,55 @@ HardLinks::Link* HardLinks::Find(uint32_t ordinal) {
   return const_cast<Link*>(static_cast<const HardLinks*>(this)->Find(ordinal));
 }
 
-// Walks the chain from `link` to something that is no link, or to a link that is known already, and gives
-// every link on the way the same answer.
-void HardLinks::Follow(Link* link, std::vector<Link*>* path) {
-  path->clear();
-  Target end;
-  size_t cycle_from = SIZE_MAX;
-  for (Link* at = link;;) {
-    if (at->state == State::kFollowing) {
-      cycle_from = static_cast<size_t>(std::find(path->begin(), path->end(), at) - path->begin());
-      break;
+// Goes on with what has the name of a link that shows nothing. Chains of such links are cut short behind the
+// walk: many links of one name, none of which shows anything, must not be walked by each of many others.
+void HardLinks::TakeBefore(Link* failed, Trial* trial) {
+  if (failed->before_ordinal != kNoOrdinal && failed->before_type == MemberType::kHardLink) {
+    const Link* next = Find(failed->before_ordinal);
+    if (next->state == State::kDone && next->target_ordinal == kNoOrdinal) {
+      failed->before_ordinal = next->before_ordinal;
+      failed->before_type = next->before_type;
     }
-    if (at->state == State::kDone) {
-      end = {at->target_ordinal, at->target_type};
-      if (at->in_cycle) cycle_from = 0;
-      break;
-    }
-    at->state = State::kFollowing;
-    path->push_back(at);
-    if (at->only_itself) {
-      cycle_from = 0;
-      break;
-    }
-    if (at->target_ordinal == kNoOrdinal) break;
-    Link* next = at->target_type == MemberType::kHardLink ? Find(at->target_ordinal) : nullptr;
-    if (next == nullptr) {
-      end = {at->target_ordinal, at->target_type};
-      break;
-    }
-    at = next;
   }
-  for (Link* at : *path) {
-    at->state = State::kDone;
-    at->in_cycle = cycle_from != SIZE_MAX;
-    at->target_ordinal = cycle_from != SIZE_MAX ? kNoOrdinal : end.ordinal;
-    at->target_type = end.type;
+  trial->ordinal = failed->before_ordinal;
+  trial->type = failed->before_type;
+}
+
+// Follows `link` to something that is no link. A stack of its own: chains may be as long as the archive.
+void HardLinks::Follow(Link* link, std::vector<Trial>* trials) {
+  const auto begin = [trials](Link* next) {
+    next->state = State::kFollowing;
+    trials->push_back({next, next->target_ordinal, next->target_type, next->only_itself});
+  };
+  trials->clear();
+  begin(link);
+  while (!trials->empty()) {
+    Trial& trial = trials->back();
+    Link* next =
+        trial.ordinal != kNoOrdinal && trial.type == MemberType::kHardLink ? Find(trial.ordinal) : nullptr;
+    if (next == nullptr) {
+      const Trial done = trial;
+      done.link->state = State::kDone;
+      done.link->target_ordinal = done.ordinal;
+      done.link->target_type = done.type;
+      done.link->in_cycle = done.ordinal == kNoOrdinal && done.met_cycle;
+      trials->pop_back();
+    } else if (next->state == State::kOpen) {
+      begin(next);
+    } else if (next->state == State::kDone && next->target_ordinal != kNoOrdinal) {
+      trial.ordinal = next->target_ordinal;
+      trial.type = next->target_type;
+    } else {
+      trial.met_cycle = trial.met_cycle || next->state == State::kFollowing || next->in_cycle;
+      TakeBefore(next, &trial);
+    }
   }
 }
 
 void HardLinks::Resolve(FindingList* findings) {
-  std::vector<Link*> path;
+  std::vector<Trial> trials;
   for (Link& link : links_) {
-    if (link.state == State::kOpen) Follow(&link, &path);
+    if (link.state == State::kOpen) Follow(&link, &trials);
   }
   for (const Link& link : links_) {
     if (link.target_ordinal != kNoOrdinal) {

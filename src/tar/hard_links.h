@@ -1,7 +1,8 @@
 // HardLinks: what each hard link of an archive shows.
 //
 // A link shows what its target was when the link was written: the last member of that name before it; if
-// there is none, the first one behind it. Members are not in memory, so the question is answered while the
+// there is none, the first one behind it. A link that shows nothing leaves its name to the member before it,
+// as extraction does. Members are not in memory, so the question is answered while the
 // sorted names pass by; then chains are followed. Memory: links only.
 #ifndef TARN_SRC_TAR_HARD_LINKS_H_
 #define TARN_SRC_TAR_HARD_LINKS_H_
@@ -59,6 +60,8 @@ class HardLinks {
     uint32_t directory = kNoDirectory;  // where its target stands
     uint32_t target_ordinal = kNoOrdinal;
     MemberType target_type = MemberType::kRegular;
+    MemberType before_type = MemberType::kRegular;
+    uint32_t before_ordinal = kNoOrdinal;  // member of the link's own name before it: stays if the link fails
     State state = State::kOpen;
     bool only_itself = false;   // the target's name is the link's own, and nobody else has it
     bool to_directory = false;  // the target is a directory
@@ -83,7 +86,15 @@ class HardLinks {
   Link* Find(uint32_t ordinal);
   void Answer(Link* link, uint32_t ordinal, MemberType type);
   void FinishName();
-  void Follow(Link* link, std::vector<Link*>* path);
+  // A link that is being followed, and what it is tried with.
+  struct Trial {
+    Link* link;
+    uint32_t ordinal;
+    MemberType type;
+    bool met_cycle;
+  };
+  void Follow(Link* link, std::vector<Trial>* trials);
+  void TakeBefore(Link* failed, Trial* trial);
 
   std::vector<Link> links_;
   std::string text_;
@@ -92,6 +103,7 @@ class HardLinks {
   size_t group_end_ = 0;                     // behind the queries of the name that passes by
   std::vector<uint32_t> waiting_;            // queries of this name with no member before them
   uint32_t directory_ordinal_ = kNoOrdinal;  // last directory member of this name
+  bool queried_ = false;                     // whether some link's target has this name
   bool have_last_ = false;
   uint32_t last_ordinal_ = kNoOrdinal;
   MemberType last_type_ = MemberType::kRegular;

@@ -300,6 +300,24 @@ TEST_F(TreeTest, ALinkToNothingHidesOnlyItself) {
   EXPECT_EQ(findings_.errors(), 0U);
 }
 
+TEST_F(TreeTest, ALinkThatShowsNothingLeavesItsNameToTheMemberBeforeItForLinksToo) {
+  Add("f");
+  AddLink("f", "nowhere");
+  AddLink("f", "no/where");
+  AddLink("g", "f");
+  AddLink("x", "y");
+  AddLink("y", "f");
+  EXPECT_THAT(Tree(), ElementsAre("f=0", "g=0", "x=0", "y=0"));
+  EXPECT_THAT(Codes(), ElementsAre("DANGLING_HARDLINK@1", "DANGLING_HARDLINK@2"));
+}
+
+TEST_F(TreeTest, ManyLinksOfOneNameToNothingCostNoMoreThanTheyAre) {
+  for (int i = 0; i < 50'000; ++i) AddLink("f", "nowhere");
+  for (int i = 0; i < 50'000; ++i) AddLink("g" + std::to_string(i), "f");
+  EXPECT_THAT(Tree(), IsEmpty());
+  EXPECT_EQ(findings_.warnings(), 100'000U);
+}
+
 TEST_F(TreeTest, ALinkToADirectoryIsDangling) {
   AddDir("d");
   AddLink("l", "d");
