@@ -115,14 +115,16 @@ TEST_F(MountLife, TheLogFileSaysWhatIsServedAndHowItEnded) {
 }
 
 TEST_F(MountLife, MountEightCallsTheHelper) {
-  // mount(8) looks for its helpers in /sbin: a copy of it in a private mount namespace has ours.
-  const std::string helper = "/sbin/mount.fuse.tarn";
-  const bool made = symlink(Program("tarn-mount").c_str(), helper.c_str()) == 0;
-  ASSERT_TRUE(made || errno == EEXIST) << std::strerror(errno);
+  // mount(8) looks for its helpers in /sbin: in this mount namespace, for as long as it runs, that has ours.
+  const std::string sbin = std::filesystem::canonical("/sbin");
+  std::filesystem::create_directory(scratch_ / "sbin");
+  std::filesystem::create_symlink(Program("tarn-mount"), scratch_ / "sbin/mount.fuse.tarn");
+  ASSERT_EQ(mount((scratch_ / "sbin").c_str(), sbin.c_str(), nullptr, MS_BIND, nullptr), 0)
+      << std::strerror(errno);
   const Finished mounted =
       RunProgram({"mount", "-t", "fuse.tarn", "small@1", Mountpoint(), "-o",
                   "index=" + (scratch_ / "index") + ",source=" + scratch_.path() + ",_netdev"});
-  if (made) unlink(helper.c_str());
+  ASSERT_EQ(umount2(sbin.c_str(), MNT_DETACH), 0);
   ASSERT_EQ(mounted.exit_code, 0) << mounted.err;
   ExpectServes(Mountpoint());
   EXPECT_EQ(RunProgram({"umount", Mountpoint()}).exit_code, 0);
