@@ -24,8 +24,14 @@ constexpr char kFooter[] =
 Result<std::optional<uint64_t>> ParseLimit(std::string text) {
   if (text == "none") return std::optional<uint64_t>();
   uint64_t bytes = 0;
-  if (CLI::AsSizeValue(false)(text).empty() && CLI::detail::lexical_cast(text, bytes)) {
-    return std::optional<uint64_t>(bytes);
+  try {
+    const std::string number = text;
+    if (CLI::AsSizeValue(false)(text).empty() && CLI::detail::lexical_cast(text, bytes)) {
+      return std::optional<uint64_t>(bytes);
+    }
+    text = number;
+  } catch (const CLI::ValidationError&) {
+    // How it says that a unit is none; said below in our words.
   }
   return Status(ErrorCode::kInvalidArgument, fmt::format("--bytes: '{}' is no number of bytes", text))
       .WithHint("write 500M, 2G, a plain number, or none");

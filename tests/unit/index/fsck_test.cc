@@ -139,6 +139,22 @@ TEST_F(FsckTest, ARootAsWritersLeaveItIsClean) {
   EXPECT_GT(found.report.rows, 60U);
 }
 
+TEST_F(FsckTest, AnEmptyDirectoryThatALaterFileReplacedIsNoProblem) {
+  MadeUpArchive archive;
+  archive.Directory("x/");
+  archive.File("x", 5);
+  const ArchiveId id{archive.end + 1024, Digest{7, 8}};
+  archive.chunks.assign(1, 9);
+  ASSERT_OK(archive.Build(id, made_.scratch.path(), made_.scratch / "x.sst"));
+  ASSERT_OK(made_.root->AddBundle(id, made_.scratch / "x.sst"));
+  EXPECT_EQ(Check().Text(), "");
+}
+
+TEST_F(FsckTest, ADirectoryThatHoldsSomethingAndHasNoNameIsFound) {
+  RewriteTable(Bundle(0), [](const std::string& key, std::string*) { return !key.ends_with("deep"); });
+  EXPECT_THAT(Check().problems, Has(Bundle(0), "no name leads to directory"));
+}
+
 TEST_F(FsckTest, WhatACrashLeavesIsNotedAndIsNoProblem) {
   ASSERT_OK(io::MakeDirectories(made_.path + "/staging/publish-dead"));
   ASSERT_OK(io::WriteFileAtomically(made_.path + "/datasets/linked/LATEST", "1\n"));
