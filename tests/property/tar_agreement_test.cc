@@ -203,10 +203,6 @@ struct GnuDifference {
   bool (*applies)(const std::string& field, const Thing& ours);
 };
 constexpr GnuDifference kGnuDifferences[] = {
-    {"GNU tar gives the sign of a negative time to its seconds alone",
-     [](const std::string& field, const Thing& ours) {
-       return field == "mtime" && ours.mtime < 0 && ours.mtime_ns != 0;
-     }},
     {"GNU tar makes no hard link to what comes later; an earlier member of the link's name stays",
      [](const std::string&, const Thing& ours) { return ours.forward; }},
     {"names that GNU tar did not make are links it did not count",
