@@ -24,6 +24,8 @@ dataset::FileTreeOptions TreeOptions() {
 std::shared_ptr<dataset::ArchiveBytes> BytesFrom(const std::vector<std::shared_ptr<io::Source>>& sources) {
   dataset::ArchiveBytesOptions options;
   options.sources = sources;
+  // What stands in the way of a read is its error, which the command prints; there is nobody else to tell.
+  options.report = [](LogLevel, std::string_view) {};
   return std::make_shared<dataset::ArchiveBytes>(std::move(options));
 }
 

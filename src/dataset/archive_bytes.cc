@@ -103,7 +103,9 @@ class ArchiveBytes::Archive {
 class ArchiveBytes::Impl {
  public:
   explicit Impl(ArchiveBytesOptions options)
-      : options_(std::move(options)), descriptors_(options_.max_open_files) {}
+      : options_(std::move(options)), descriptors_(options_.max_open_files) {
+    if (!options_.report) options_.report = &Log;
+  }
 
   Archive* Add(std::shared_ptr<const index::GenerationReader> generation, const index::ManifestRow& row);
   Status Read(Archive* archive, uint64_t offset, std::span<std::byte> out);
@@ -122,10 +124,10 @@ class ArchiveBytes::Impl {
   // Remembers what a read found out about a place, and lets go of the descriptor.
   void GiveUp(Archive* archive, const DescriptorReference& descriptor, const Status& why);
   // Writes a line unless the same was said last.
-  static void Report(Archive* archive, LogLevel level, std::string line);
-  static void Opened(Archive* archive, const OpenedArchive& opened);
+  void Report(Archive* archive, LogLevel level, std::string line);
+  void Opened(Archive* archive, const OpenedArchive& opened);
 
-  const ArchiveBytesOptions options_;
+  ArchiveBytesOptions options_;  // never changed after construction
   DescriptorLimit<Archive> descriptors_;
   std::mutex mutex_;
   // By dataset number and archive number. Several only if an index broke its own rule, and then kept apart.
@@ -196,8 +198,8 @@ Status ArchiveBytes::Impl::ReadFrom(Archive* archive, const Descriptor& descript
   if (completed) {
     const std::lock_guard lock(archive->mutex);
     archive->state.store(ArchiveState::kServed, std::memory_order_relaxed);
-    Log(LogLevel::kInfo, archive->Describe() + " is what was published: every chunk of '" +
-                             opened.file->name() + "' was checked");
+    options_.report(LogLevel::kInfo, archive->Describe() + " is what was published: every chunk of '" +
+                                         opened.file->name() + "' was checked");
     archive->reported.clear();
   }
   return Status::Ok();
@@ -256,7 +258,8 @@ void ArchiveBytes::Impl::Opened(Archive* archive, const OpenedArchive& opened) {
            archive->Describe() + " has another modification time at '" + opened.file->name() +
                "': each chunk is checked before it is served");
   } else if (!archive->reported.empty()) {
-    Log(LogLevel::kInfo, archive->Describe() + " is served again, from '" + opened.file->name() + "'");
+    options_.report(LogLevel::kInfo,
+                    archive->Describe() + " is served again, from '" + opened.file->name() + "'");
     archive->reported.clear();
   }
 }
@@ -269,7 +272,7 @@ void ArchiveBytes::Impl::GiveUp(Archive* archive, const DescriptorReference& des
 
 void ArchiveBytes::Impl::Report(Archive* archive, LogLevel level, std::string line) {
   if (line == archive->reported) return;
-  Log(level, line);
+  options_.report(level, line);
   archive->reported = std::move(line);
 }
 

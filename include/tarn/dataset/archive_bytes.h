@@ -26,12 +26,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "tarn/base/log.h"
 #include "tarn/base/result.h"
 #include "tarn/index/generation_reader.h"
 #include "tarn/index/records.h"
@@ -51,6 +53,9 @@ struct ArchiveBytesOptions {
   VerifyMode verify = VerifyMode::kStat;
   // Descriptors held between reads; the least recently used are closed. Reads in progress hold theirs on top.
   unsigned max_open_files = 512;
+  // Gets the line for each event (see above); empty: the log of the process. Called with a lock of the
+  // archive held, so it must not ask about archives.
+  std::function<void(LogLevel level, std::string_view line)> report;
 };
 
 // How an archive stands, as last seen.
