@@ -35,12 +35,14 @@ using testing::HasSubstr;
 // Processes whose command line has `word`, this one left out.
 std::vector<pid_t> ProcessesWith(const std::string& word) {
   std::vector<pid_t> found;
-  for (const auto& item : std::filesystem::directory_iterator("/proc")) {
-    const std::string name = item.path().filename();
+  std::error_code error;  // processes come and go while the list is read
+  std::filesystem::directory_iterator item("/proc", error);
+  for (; !error && item != std::filesystem::directory_iterator(); item.increment(error)) {
+    const std::string name = item->path().filename();
     pid_t pid = 0;
     if (std::from_chars(name.data(), name.data() + name.size(), pid).ec != std::errc() || pid == getpid())
       continue;
-    std::ifstream file(item.path() / "cmdline");
+    std::ifstream file(item->path() / "cmdline");
     const std::string line((std::istreambuf_iterator<char>(file)), {});
     if (line.find(word) != std::string::npos) found.push_back(pid);
   }
@@ -49,7 +51,7 @@ std::vector<pid_t> ProcessesWith(const std::string& word) {
 
 template <typename Condition>
 bool Soon(Condition condition) {
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 6000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -149,7 +151,7 @@ TEST_F(MountLife, SignalsUnmountAndEndWithZero) {
     ExpectServes(mount.path());
     const pid_t server = mount.server();
     kill(server, signal);
-    const int status = support::WaitForChild(server, std::chrono::seconds(20));
+    const int status = support::WaitForChild(server, std::chrono::seconds(60));
     ASSERT_TRUE(WIFEXITED(status)) << signal;
     EXPECT_EQ(WEXITSTATUS(status), 0) << signal;
     EXPECT_FALSE(IsMounted(mount.path())) << signal;
@@ -179,9 +181,9 @@ TEST_F(MountLife, WhoHasAFileOpenIsNamedAndCanFinish) {
   EXPECT_THAT(mount.Log(), HasSubstr("(pid " + std::to_string(reader) + ": fd"));
   // ... but the open file is served, and when it is closed the server ends.
   ASSERT_EQ(write(to_child[1], "g", 1), 1);
-  const int read_status = support::WaitForChild(reader, std::chrono::seconds(20));
+  const int read_status = support::WaitForChild(reader, std::chrono::seconds(60));
   EXPECT_TRUE(WIFEXITED(read_status) && WEXITSTATUS(read_status) == 0) << read_status;
-  const int status = support::WaitForChild(mount.server(), std::chrono::seconds(20));
+  const int status = support::WaitForChild(mount.server(), std::chrono::seconds(60));
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status << mount.Log();
 }
 
@@ -225,7 +227,7 @@ TEST_F(MountLife, UnmountOfABusyMountNamesItsUsersAndLazyTakesIt) {
   EXPECT_FALSE(IsMounted(mount.path()));
   kill(holder, SIGKILL);
   support::WaitForChild(holder, std::chrono::seconds(5));
-  const int status = support::WaitForChild(mount.server(), std::chrono::seconds(20));
+  const int status = support::WaitForChild(mount.server(), std::chrono::seconds(60));
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 

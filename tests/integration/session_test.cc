@@ -167,7 +167,7 @@ class SessionTest : public testing::Test {
   }
   template <typename Condition>
   static bool Soon(Condition condition) {
-    for (int i = 0; i < 2000; ++i) {
+    for (int i = 0; i < 12000; ++i) {
       if (condition()) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
@@ -193,7 +193,7 @@ TEST_F(SessionTest, WorkersGrowAsReadersHangAndOthersAreServed) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_ / "mnt/slow"), {}), kFiles);
   }));
   gate_->OpenGate();
-  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(20)), 0);
+  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(60)), 0);
   // They stay: starting them again would cost more than they do.
   EXPECT_GT(session_->workers(), 16U);
 }
@@ -205,7 +205,7 @@ TEST_F(SessionTest, NoMoreWorkersAreStartedThanAllowed) {
   EXPECT_TRUE(Soon([&] { return gate_->hanging() == 5; })) << gate_->hanging();
   EXPECT_EQ(session_->workers(), 5U);
   gate_->OpenGate();
-  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(20)), 0);
+  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(60)), 0);
   EXPECT_EQ(session_->workers(), 5U);
 }
 
@@ -269,7 +269,7 @@ TEST_F(SessionTest, AWorkerInsideASourceIsWaitedForAndThenCounted) {
   gate_->OpenGate();
   EXPECT_EQ(session_->Stop(std::chrono::seconds(10)), 0U);
   // What it was asked is answered before it leaves.
-  EXPECT_EQ(support::WaitForChild(readers[0], std::chrono::seconds(20)), 0);
+  EXPECT_EQ(support::WaitForChild(readers[0], std::chrono::seconds(60)), 0);
 }
 
 }  // namespace

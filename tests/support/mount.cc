@@ -87,7 +87,7 @@ ServedMount::~ServedMount() {
 
 int ServedMount::Terminate() {
   kill(server_, SIGTERM);
-  const int status = WaitForChild(server_, std::chrono::seconds(20));
+  const int status = WaitForChild(server_, kDeadline);
   if (status != -1) server_ = -1;
   return status;
 }
