@@ -90,7 +90,8 @@ Result<std::string> CanonicalMountpoint(const std::string& path) {
   if (name == "." || name == "..") return io::RealPath(trimmed);
   std::string parent(io::DirName(trimmed));
   if (parent.empty()) parent = trimmed.front() == '/' ? "/" : ".";
-  // Not TARN_ASSIGN_OR_RETURN: GCC 12 takes a string moved out of a Result and compared at once for uninitialised.
+  // Not TARN_ASSIGN_OR_RETURN: GCC 12 takes a string moved out of a Result and compared at once for
+  // uninitialised.
   Result<std::string> resolved = io::RealPath(parent);
   if (!resolved.ok()) return resolved;
   return io::JoinPath(*resolved, name);
