@@ -160,12 +160,14 @@ class PublishCrashTest(publishing.Publishing):
                 publishing.make_archive(young, 500)
                 for path in self.new_bytes:
                     os.utime(f'{self.data}/{path}', (time.time() - 7200, time.time() - 7200))
+                time.sleep(0.3)
                 # It waits for the young archive when everything else is done.
                 with subprocess.Popen(self.command(index, '--settle', '600', '--settle-timeout', '3600'),
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
                     deadline = time.monotonic() + publishing.DEADLINE
                     while len(publishing.bundles(index)) < len(self.expected_bundles):
                         self.assertLess(time.monotonic(), deadline)
+                        self.assertIsNone(child.poll(), 'it did not wait')
                         time.sleep(0.05)
                     time.sleep(0.2)
                     child.send_signal(sent)

@@ -3,7 +3,9 @@ missing and what helps, and with space the same command goes on where it stopped
 be tried here is skipped with the reason.
 """
 import os
+import shutil
 import subprocess
+import tempfile
 import time
 import unittest
 
@@ -15,13 +17,20 @@ AS_NOBODY = ('setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear
 
 @unittest.skipUnless(os.geteuid() == 0, 'needs root: mounts a small file system, and reads as another user')
 class PublishSpaceTest(publishing.Publishing):
+    @classmethod
+    def setUpClass(cls):
+        cls.made = tempfile.mkdtemp(prefix='tarn-space-', dir=publishing.fast_directory())
+        cls.addClassCleanup(shutil.rmtree, cls.made)
+        publishing.make_archive(f'{cls.made}/small.tar', 1)
+        for number in range(6):
+            # Many members and few bytes: the index is what takes the space.
+            publishing.make_archive(f'{cls.made}/large/{number}.tar', 10 + number, members=3000, member_bytes=8)
+
     def setUp(self):
         super().setUp()
         os.chmod(self.work, 0o755)
-        publishing.make_archive(f'{self.data}/small.tar', 1)
-        for number in range(6):
-            # Many members and few bytes: the index is what takes the space.
-            publishing.make_archive(f'{self.data}/large/{number}.tar', 10 + number, members=3000, member_bytes=8)
+        shutil.copytree(self.made, self.data)
+        os.chmod(self.data, 0o755)
         time.sleep(0.3)
         self.index_volume = os.path.join(self.work, 'volume')
         self.index = os.path.join(self.index_volume, 'ix')

@@ -15,10 +15,19 @@ DEADLINE = 300
 MEMBERS = 60
 
 
+def fast_directory():
+    """Where fsync costs nothing, if there is such a place: what is tried here dies with its process, not its machine."""
+    memory = '/dev/shm'
+    if 'TMPDIR' in os.environ or not os.access(memory, os.W_OK):
+        return None
+    status = os.statvfs(memory)
+    return memory if status.f_bavail * status.f_frsize > 60_000_000 else None
+
+
 def make_archive(path, seed, members=MEMBERS, member_bytes=8000):
     """An archive by GNU tar; each seed gives other bytes, and the formats take turns."""
     chance = random.Random(seed)
-    with tempfile.TemporaryDirectory() as tree:
+    with tempfile.TemporaryDirectory(dir=fast_directory()) as tree:
         for number in range(members):
             directory = os.path.join(tree, f'class{number % 5}')
             os.makedirs(directory, exist_ok=True)
@@ -58,12 +67,13 @@ def bundles(index):
 
 class Publishing(unittest.TestCase):
     def setUp(self):
-        self.work = tempfile.mkdtemp(prefix='tarn-crash-')
+        self.work = tempfile.mkdtemp(prefix='tarn-crash-', dir=fast_directory())
         self.addCleanup(shutil.rmtree, self.work, ignore_errors=True)
         self.data = os.path.join(self.work, 'base', 'img')
 
     def command(self, index, *more, name='img'):
-        return [INDEX, 'publish', self.data, '--name', name, '--index', index, '--json', '--settle', '0', *more]
+        settle = [] if '--settle' in more else ['--settle', '0']
+        return [INDEX, 'publish', self.data, '--name', name, '--index', index, '--json', *settle, *more]
 
     def publish(self, index, *more, code=0, name='img', before=()):
         """Publishes to the end; gives the report."""
