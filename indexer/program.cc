@@ -38,7 +38,8 @@ void PrintHelp(std::ostream& out) {
   for (const Command& command : kCommands) {
     out << "  " << std::left << std::setw(12) << command.name << command.summary << '\n';
   }
-  out << "\n'tarn-index COMMAND --help' lists a command's options.\n";
+  out << "\nOptions:\n  -h,--help     print this\n  --version     print the version\n\n"
+      << "'tarn-index COMMAND --help' lists a command's options.\n";
 }
 
 }  // namespace

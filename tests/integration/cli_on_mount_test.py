@@ -48,7 +48,11 @@ class CliOnMountTest(mounts.TestCase):
         for name in names:
             of_index = json.loads(self.tarn('stat', '--json', 'set:' + name))
             of_mount = json.loads(self.tarn('stat', '--json', self.tree / name))
+            # Linux gives user.* attributes of files and directories only (xattr(7)).
+            hidden = ('archive_id', 'xattrs') if of_index['type'] == 'sym' else ()
             for fact in COMMON:
+                if fact in hidden:
+                    continue
                 self.assertEqual(of_index.get(fact), of_mount.get(fact), f'{fact} of {name}')
             if of_index['type'] == 'reg':
                 self.assertEqual(self.tarn('cat', 'set:' + name), self.tarn('cat', self.tree / name), name)
