@@ -106,7 +106,10 @@ Result<nlohmann::ordered_json> MountView::AllFacts(const NodeFacts& node) const 
     facts["link"] = EscapeName(target);
   }
   TARN_ASSIGN_OR_RETURN(const auto archive, io::GetXattr(directory, "user.tarn.archive"));
-  TARN_ASSIGN_OR_RETURN(const auto id, io::GetXattr(node.path, "user.tarn.archive_id"));
+  TARN_ASSIGN_OR_RETURN(auto id, io::GetXattr(node.path, "user.tarn.archive_id"));
+  if (!id && archive) {  // a link or device, which has none of its own
+    TARN_ASSIGN_OR_RETURN(id, io::GetXattr(directory, "user.tarn.archive_id"));
+  }
   TARN_ASSIGN_OR_RETURN(const auto data_offset, io::GetXattr(node.path, "user.tarn.data_offset"));
   if (archive) facts["archive"] = EscapeName(*archive);
   if (id) facts["archive_id"] = *id;

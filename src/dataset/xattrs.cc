@@ -20,6 +20,12 @@ bool IsShown(std::string_view name) {
          (name.starts_with("user.") || name.starts_with("trusted.") || name.starts_with("security."));
 }
 
+// xattr(7): only regular files and directories have user.*.
+bool MayHaveUserXattrs(tar::MemberType type) {
+  return type == tar::MemberType::kRegular || type == tar::MemberType::kContiguous ||
+         type == tar::MemberType::kDirectory;
+}
+
 }  // namespace
 
 Result<FileTree::Impl::Xattrs> FileTree::Impl::XattrsOf(NodeId node) const {
@@ -30,6 +36,7 @@ void FileTree::Impl::AppendMemberXattrs(index::MemberRecord* member, Xattrs* xat
   for (auto& [name, value] : member->xattrs) {
     const auto has_name = [&name = name](const auto& xattr) { return xattr.first == name; };
     if (!IsShown(name) || std::any_of(xattrs->begin(), xattrs->end(), has_name)) continue;
+    if (name.starts_with("user.") && !MayHaveUserXattrs(member->type)) continue;
     xattrs->emplace_back(std::move(name), std::move(value));
   }
 }
@@ -67,8 +74,8 @@ Result<FileTree::Impl::Xattrs> FileTree::Impl::FileXattrs(NodeId node) const {
   }
   index::MemberRecord member;
   TARN_RETURN_IF_ERROR(ReadMember(node, file, &member));
-  xattrs.emplace_back("user.tarn.archive_id", id.ToString());
-  if (member.type == tar::MemberType::kRegular || member.type == tar::MemberType::kContiguous) {
+  if (MayHaveUserXattrs(member.type)) {
+    xattrs.emplace_back("user.tarn.archive_id", id.ToString());
     if (member.extents.size() == 1 && member.extents[0].archive_offset != tar::Extent::kHole) {
       xattrs.emplace_back("user.tarn.data_offset", std::to_string(member.extents[0].archive_offset));
     }

@@ -93,7 +93,8 @@ class FileTree {
   Status List(NodeId directory, uint64_t cookie, bool with_attributes,
               const std::function<bool(const ListedEntry&)>& visit) const;
 
-  // Extended attributes. Nothing: no such attribute.
+  // Extended attributes. Nothing: no such attribute. "Files" are regular ones: links, devices and fifos have
+  // no user.* at all, see xattr(7).
   //
   //     user.tarn.archive_id    files, directories of an archive: "<size>-<digest>"
   //     user.tarn.data_offset   files that are one contiguous range of the archive: where it starts

@@ -64,6 +64,12 @@ TEST_F(XattrsTest, AMemberCannotSpeakForTarn) {
   EXPECT_EQ(Value("train/n01/named/b.JPEG", "user.tarn.size"), "6");
 }
 
+TEST_F(XattrsTest, LinksDevicesAndFifosHaveNoUserAttributes) {
+  for (const char* path : {"train/n01/link", "train/n01/device", "train/n01/fifo"}) {
+    EXPECT_THAT(Names(path), IsEmpty()) << path;
+  }
+}
+
 TEST_F(XattrsTest, PosixAclsAreAnsweredWithoutReadingARow) {
   const NodeId node = At("train/n01/named/b.JPEG").node;
   const int rows = generation_->member_rows;
