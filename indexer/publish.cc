@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -361,11 +362,13 @@ class Publisher {
   }
 
   Status ExplainNoSpace(Status status) const {
-    const Result<uint64_t> free_bytes = io::FreeBytes(options_.index);
-    const std::string free_text =
-        free_bytes.ok() ? HumanBytes(*free_bytes) + " are free" : "free space is unknown";
+    std::string what = "is over quota";  // what is free on the file system is then no help
+    if (status.error_number() != EDQUOT) {
+      const Result<uint64_t> free_bytes = io::FreeBytes(options_.index);
+      what = free_bytes.ok() ? "is full (" + HumanBytes(*free_bytes) + " are free)" : "is full";
+    }
     return std::move(status)
-        .WithContext(fmt::format("index root '{}' is full or over quota ({})", options_.index, free_text))
+        .WithContext(fmt::format("index root '{}' {}", options_.index, what))
         .WithHint(
             "what was published before is whole, and archives that were indexed are kept: free space or "
             "raise the quota, and run the same command again");

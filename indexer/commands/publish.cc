@@ -139,8 +139,9 @@ int RunPublish(const Program& program) {
   }();
   if (!report.ok()) {
     Status status = std::move(report).status();
-    // An error that is about the index root says where its path came from.
-    if (status.message().find(index->value) != std::string::npos) status = index->Explain(std::move(status));
+    // An error that is about the index root says where its path came from, unless it was just typed.
+    const bool about_index = status.message().find(index->value) != std::string::npos;
+    if (about_index && !line.index) status = index->Explain(std::move(status));
     return FailWith(program, line, status);
   }
   if (line.json) {
