@@ -88,6 +88,7 @@ function(tarn_test name)
   gtest_discover_tests(
     ${name}
     DISCOVERY_MODE PRE_TEST
+    NO_PRETTY_VALUES # names of cases are numbered: a printed value may hold an address
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${name}."
     PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}")

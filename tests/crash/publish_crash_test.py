@@ -146,7 +146,7 @@ class PublishCrashTest(publishing.Publishing):
     def test_a_publisher_whose_neighbour_is_killed(self):
         index = self.copy_of_prepared('neighbour')
         with subprocess.Popen(self.command(index), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              env={**os.environ, 'TARN_KILL_POINT': 'bundle-written:3'}) as doomed:
+                              env={**os.environ, 'TARN_KILL_POINT': 'archive-read'}) as doomed:
             report = self.publish(index)
             self.assertEqual(doomed.wait(timeout=publishing.DEADLINE), -signal.SIGKILL)
         self.assertEqual(report['digest'], self.expected['digest'])
