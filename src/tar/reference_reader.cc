@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tar/header_block.h"
+#include "tar/numbers.h"
 #include "tarn/base/bytes.h"
 #include "tarn/io/forward_reader.h"
 #include "tarn/tar/header_walker.h"
@@ -196,6 +197,13 @@ constexpr std::string_view kLinkSize =
     "libarchive steps over data that a pax hard link's header claims and has not";
 constexpr std::string_view kSlash =
     "libarchive overlooks the slash of a directory when it warned about the member";
+constexpr std::string_view kLinkData =
+    "libarchive takes data behind a hard link of a ustar archive for damage";
+constexpr std::string_view kSeveral =
+    "several extended headers before one member: here they add up, pax before GNU";
+constexpr std::string_view kEmptyLong = "libarchive takes an empty long name for the name";
+constexpr std::string_view kBadRecord = "a pax record that is of no use: a finding here, 0 or the end there";
+constexpr std::string_view kLeadingNul = "libarchive takes a number behind a NUL for an empty field";
 constexpr std::string_view kStarMask = "libarchive folds the mask of a star ACL into the mode";
 
 class Comparison {
@@ -213,6 +221,8 @@ class Comparison {
   Status NextOurs();
   Status NextTheirs();
   void Compare();
+  void CompareTimes();
+  std::string_view NameReason() const;
   Status CompareContent();
   Status CompareTail();
   void Differ(std::string_view field, std::string ours, std::string theirs, std::string_view reason = {});
@@ -220,8 +230,13 @@ class Comparison {
   void Expect(std::string_view field, const Value& ours, const Value& theirs, std::string_view reason = {}) {
     if (ours != theirs) Differ(field, fmt::format("{}", ours), fmt::format("{}", theirs), reason);
   }
-  // The link in our member's own header, without extended headers.
-  std::string OwnLink() const;
+  // Our member's own header, and how many extended headers stand before it.
+  struct OwnHeader {
+    std::array<char, kBlockBytes> bytes{};
+    unsigned extensions = 0;
+    HeaderBlock block() const { return HeaderBlock(bytes.data()); }
+  };
+  OwnHeader ReadOwnHeader() const;
   // Known reasons for a difference of any field of this member.
   std::string_view MemberReason() const;
   bool HasFinding(FindingCode code) const {
@@ -240,7 +255,7 @@ class Comparison {
   bool have_ours_ = false;
   bool have_theirs_ = false;
   bool global_seen_ = false;
-  bool derailed_ = false;  // libarchive stepped over members
+  std::string_view derailed_;  // why libarchive lost its way behind a hard link; empty: it did not
   bool star_ = false;
   ReferenceReport report_;
 };
@@ -266,18 +281,25 @@ Status Comparison::NextTheirs() {
   return Status::Ok();
 }
 
-std::string Comparison::OwnLink() const {
-  std::array<std::byte, kBlockBytes> bytes{};
-  const Result<size_t> got = file_.ReadAt(ours_.data_offset - kBlockBytes, bytes);
-  if (!got.ok()) return {};
-  return std::string(HeaderBlock(reinterpret_cast<const char*>(bytes.data())).link());
+Comparison::OwnHeader Comparison::ReadOwnHeader() const {
+  constexpr std::string_view kExtensions = "xXgLKVA";
+  OwnHeader own;
+  uint64_t offset = ours_.header_offset;
+  while (offset < ours_.data_offset) {
+    const Result<size_t> got = file_.ReadAt(offset, std::as_writable_bytes(std::span(own.bytes)));
+    if (!got.ok() || *got < own.bytes.size()) break;
+    if (kExtensions.find(own.block().type()) == std::string_view::npos) break;
+    ++own.extensions;
+    const HeaderNumber size = ParseHeaderNumber(own.block().size());
+    offset += kBlockBytes + PaddedSize(static_cast<uint64_t>(std::clamp<int64_t>(size.value, 0, 1 << 30)));
+  }
+  return own;
 }
 
 std::string_view Comparison::MemberReason() const {
   if (findings_.errors() > 0) return kDamaged;
   if (global_seen_) return kGlobals;
-  if (derailed_) return kLinkSize;
-  return {};
+  return derailed_;
 }
 
 void Comparison::Differ(std::string_view field, std::string ours, std::string theirs,
@@ -313,14 +335,34 @@ Result<ReferenceReport> Comparison::Run() {
   return std::move(report_);
 }
 
+std::string_view Comparison::NameReason() const {
+  if (ours_.name.find('\0') != std::string::npos) return kNul;
+  if (star_) return kStarPrefix;
+  if (ReadOwnHeader().extensions > 1) return kSeveral;
+  return theirs_.name.empty() ? kEmptyLong : std::string_view();
+}
+
+void Comparison::CompareTimes() {
+  std::string_view reason;
+  if (ours_.mtime < 0 && ours_.mtime_ns != 0) reason = kNegativeFraction;
+  if (reason.empty() && HasFinding(FindingCode::kBadPaxValue)) reason = kBadRecord;
+  if (reason.empty() && theirs_.mtime == 0 && ReadOwnHeader().block().mtime()[0] == '\0')
+    reason = kLeadingNul;
+  Expect("mtime", ours_.mtime, theirs_.mtime, reason);
+  Expect("mtime_ns", ours_.mtime_ns, theirs_.mtime_ns, reason);
+}
+
 void Comparison::Compare() {
-  const bool nul = ours_.name.find('\0') != std::string::npos;
   if (PathOf(ours_.name) != PathOf(theirs_.name)) {
-    Differ("name", EscapeName(ours_.name), EscapeName(theirs_.name), nul ? kNul : star_ ? kStarPrefix : "");
+    Differ("name", EscapeName(ours_.name), EscapeName(theirs_.name), NameReason());
   }
+  // Behind too many extended headers libarchive gives the member up: no field of it was read.
+  if (theirs_.name.empty() && theirs_.mode == 0 && ReadOwnHeader().extensions > 1) return;
   const bool link = ours_.type == MemberType::kSymlink || ours_.type == MemberType::kHardLink;
   const std::string_view no_link =
-      link && !ours_.link.empty() && theirs_.link.empty() && OwnLink().empty() ? kLinkPath : "";
+      link && !ours_.link.empty() && theirs_.link.empty() && ReadOwnHeader().block().link().empty()
+          ? kLinkPath
+          : "";
   if (Plain(ours_.type) != theirs_.type) {
     const bool slash = ours_.type == MemberType::kDirectory && theirs_.warned;
     Differ("type", std::string(MemberTypeName(ours_.type)), std::string(MemberTypeName(theirs_.type)),
@@ -332,15 +374,14 @@ void Comparison::Compare() {
   Expect("gid", ours_.gid, theirs_.gid, owner);
   Expect("user_name", EscapeName(ours_.user_name), EscapeName(theirs_.user_name));
   Expect("group_name", EscapeName(ours_.group_name), EscapeName(theirs_.group_name));
-  const std::string_view negative = ours_.mtime < 0 && ours_.mtime_ns != 0 ? kNegativeFraction : "";
-  Expect("mtime", ours_.mtime, theirs_.mtime, negative);
-  Expect("mtime_ns", ours_.mtime_ns, theirs_.mtime_ns, negative);
+  if (ours_.mtime != theirs_.mtime || ours_.mtime_ns != theirs_.mtime_ns) CompareTimes();
   if (link) {
     const bool link_nul = ours_.link.find('\0') != std::string::npos;
     Expect("link", EscapeName(ours_.link), EscapeName(theirs_.link), link_nul ? kNul : no_link);
   }
-  derailed_ =
-      derailed_ || (ours_.type == MemberType::kHardLink && theirs_.size > 0 && ours_.stored_size == 0);
+  if (ours_.type == MemberType::kHardLink && ours_.stored_size > 0) derailed_ = kLinkData;
+  if (ours_.type == MemberType::kHardLink && ours_.stored_size == 0 && theirs_.size > 0)
+    derailed_ = kLinkSize;
   if (ours_.IsFile()) Expect("size", ours_.logical_size, theirs_.has_size ? theirs_.size : 0);
 }
 
@@ -421,7 +462,9 @@ Status Comparison::CompareTail() {
   if (had_ours) {
     Differ("end", fmt::format("{} more members", more_ours),
            reference_.failed() ? "stops: " + reference_.Trouble() : "ends",
-           HasFinding(FindingCode::kLoneZeroBlock) ? kLoneZero : "");
+           HasFinding(FindingCode::kLoneZeroBlock)  ? kLoneZero
+           : HasFinding(FindingCode::kBadPaxRecord) ? kBadRecord
+                                                    : "");
   } else if (reference_.failed() && findings_.errors() == 0 && findings_.warnings() == 0) {
     Differ("end", "a sound end", "stops: " + reference_.Trouble());
   }
