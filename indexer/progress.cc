@@ -16,7 +16,7 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kTerminalInterval{200};
 constexpr std::chrono::seconds kLineInterval{10};
-constexpr size_t kBarColumns = 10;
+constexpr size_t kBarColumns = 8;
 constexpr size_t kMostColumns = 79;  // a line that wraps cannot be drawn over
 
 double SecondsSince(steady_clock::time_point since) {
@@ -48,11 +48,14 @@ Progress::~Progress() {
 void Progress::SetPhase(std::string phase) {
   const std::lock_guard guard(mutex_);
   phase_ = std::move(phase);
+  counting_ = false;
   phase_started_ = steady_clock::now();
   if (style_ == ProgressStyle::kJson) Print();
 }
 
 void Progress::SetTotals(uint64_t files, uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  counting_ = bytes > 0;
   total_files_ = files;
   total_bytes_ = bytes;
 }
@@ -80,10 +83,10 @@ void Progress::Run() {
 
 std::string Progress::Describe() const {
   const uint64_t done = bytes_, total = total_bytes_;
-  if (total == 0) return phase_;
+  if (!counting_) return phase_;
   const double seconds = SecondsSince(phase_started_);
   const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
-  std::string text = fmt::format("{}: {} of {}, {}/{} files, {:.0f} MB/s", phase_, HumanBytes(done),
+  std::string text = fmt::format("{}% of {}, {}/{} files, {:.0f} MB/s", total > 0 ? done * 100 / total : 100,
                                  HumanBytes(total), files_.load(), total_files_.load(), rate / 1e6);
   if (rate > 0 && total > done) text += ", " + Duration(static_cast<double>(total - done) / rate) + " left";
   return text + fmt::format(", {} members", members_.load());
@@ -92,7 +95,7 @@ std::string Progress::Describe() const {
 void Progress::Draw() {
   const uint64_t done = bytes_, total = total_bytes_;
   std::string line = Describe();
-  if (total > 0) {
+  if (counting_) {
     const auto filled = static_cast<size_t>(
         std::min(1.0, static_cast<double>(done) / static_cast<double>(total)) * kBarColumns);
     line = "[" + std::string(filled, '#') + std::string(kBarColumns - filled, '.') + "] " + line;

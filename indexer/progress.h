@@ -28,7 +28,7 @@ class Progress {
 
   // Names what is being done ("scanning", "reading").
   void SetPhase(std::string phase);
-  // What there is to be read: known once the scan has been matched with what is known.
+  // What there is to be read in this phase.
   void SetTotals(uint64_t files, uint64_t bytes);
 
   // From any thread.
@@ -63,6 +63,7 @@ class Progress {
   std::condition_variable stopping_changed_;
   std::string phase_;  // guarded by mutex_, like the rest
   std::chrono::steady_clock::time_point phase_started_ = started_;
+  bool counting_ = false;  // this phase has totals
   size_t drawn_columns_ = 0;
   bool stopping_ = false;
   std::thread thread_;

@@ -74,10 +74,12 @@ void PrintReport(const PublishReport& report, std::ostream& out) {
                        report.archives, report.loose_files, report.members, report.bytes,
                        HumanBytes(report.bytes));
   }
-  out << fmt::format(
-      "  read        {} files, {} in {:.1f} s ({:.0f} MB/s)\n", report.files_read,
-      HumanBytes(report.bytes_read), report.seconds,
-      report.seconds > 0 ? static_cast<double>(report.bytes_read) / report.seconds / 1e6 : 0.0);
+  out << fmt::format("  read        {} files, {} in {:.1f} s", report.files_read,
+                     HumanBytes(report.bytes_read), report.seconds);
+  if (report.bytes_read > 0 && report.seconds > 0) {
+    out << fmt::format(" ({:.0f} MB/s)", static_cast<double>(report.bytes_read) / report.seconds / 1e6);
+  }
+  out << '\n';
   out << fmt::format("  unchanged   {} files, not read\n", report.files_unchanged);
   PrintFindings(report, out);
   PrintNamed(
