@@ -268,6 +268,10 @@ HeaderWalker::Impl::Step HeaderWalker::Impl::AtDamage(const HeaderBlock& block) 
 
 std::optional<std::pair<FindingCode, std::string>> HeaderWalker::Impl::SizeTrouble(
     const HeaderNumber& size, std::string_view field, uint64_t data_offset) const {
+  const auto value = static_cast<uint64_t>(size.value);
+  const bool good = size.good() && size.value >= 0 && value <= kMaxOffset - (kBlockBytes - 1) &&
+                    PaddedSize(value) <= kMaxOffset - data_offset;
+  if (good) return std::nullopt;
   const std::string shown = EscapeName(field);
   if (size.state == NumberState::kMalformed) {
     return std::pair(FindingCode::kBadNumber,
@@ -281,12 +285,8 @@ std::optional<std::pair<FindingCode, std::string>> HeaderWalker::Impl::SizeTroub
     return std::pair(FindingCode::kNegativeSize,
                      fmt::format("size: 0 or more expected, found {}", size.value));
   }
-  const auto value = static_cast<uint64_t>(size.value);
-  if (value > kMaxOffset - (kBlockBytes - 1) || PaddedSize(value) > kMaxOffset - data_offset) {
-    return std::pair(FindingCode::kSizeOverflow,
-                     fmt::format("size: {} bytes from offset {} end beyond 2^63", value, data_offset));
-  }
-  return std::nullopt;
+  return std::pair(FindingCode::kSizeOverflow,
+                   fmt::format("size: {} bytes from offset {} end beyond 2^63", value, data_offset));
 }
 
 HeaderWalker::Impl::Step HeaderWalker::Impl::BadSize(FindingCode code, const HeaderBlock& block,

@@ -255,7 +255,7 @@ class Comparison {
   bool have_ours_ = false;
   bool have_theirs_ = false;
   bool global_seen_ = false;
-  std::string_view derailed_;  // why libarchive lost its way behind a hard link; empty: it did not
+  std::string_view derailed_;  // why libarchive lost its way at an earlier member; empty: it did not
   bool star_ = false;
   ReferenceReport report_;
 };
@@ -357,7 +357,10 @@ void Comparison::Compare() {
     Differ("name", EscapeName(ours_.name), EscapeName(theirs_.name), NameReason());
   }
   // Behind too many extended headers libarchive gives the member up: no field of it was read.
-  if (theirs_.name.empty() && theirs_.mode == 0 && ReadOwnHeader().extensions > 1) return;
+  if (theirs_.name.empty() && theirs_.mode == 0 && ReadOwnHeader().extensions > 1) {
+    derailed_ = kSeveral;
+    return;
+  }
   const bool link = ours_.type == MemberType::kSymlink || ours_.type == MemberType::kHardLink;
   const std::string_view no_link =
       link && !ours_.link.empty() && theirs_.link.empty() && ReadOwnHeader().block().link().empty()
