@@ -169,7 +169,11 @@ Status Ingest(const std::vector<std::string>& files, const std::string& director
   TARN_RETURN_IF_ERROR(FromRocksDb(rocksdb::DB::Open(NewStoreOptions(), directory, &opened), what));
   const std::unique_ptr<rocksdb::DB> db(opened);
   rocksdb::IngestExternalFileOptions options;
-  options.move_files = true;
+  // RocksDB moves by linking, and goes over to copying only for some of the ways in which file systems say
+  // that they have no links: so it is tried here.
+  const Status linked = io::HardLink(files.front(), files.front() + ".link");
+  if (!linked.ok() && linked.code() != ErrorCode::kUnsupported) return linked;
+  options.move_files = linked.ok();
   options.write_global_seqno = false;  // the default writes into the files: into the bundles
   options.allow_global_seqno = false;  // files that overlap are refused
   options.fail_if_not_bottommost_level = true;

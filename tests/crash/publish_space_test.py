@@ -1,6 +1,6 @@
-"""Full disks, quotas and archives that one may not read: what is published stays whole, the message says what is
-missing and what helps, and with space the same command goes on where it stopped. Needs root for its mounts; what cannot
-be tried here is skipped with the reason.
+"""Full disks, quotas, file systems that lack a call, and archives that one may not read: what is published stays whole,
+the message says what is missing and what helps, and with space the same command goes on where it stopped. Needs root for
+its mounts; what cannot be tried here is skipped with the reason.
 """
 import os
 import shutil
@@ -96,6 +96,24 @@ class PublishSpaceTest(publishing.Publishing):
                 self.assert_readable(self.index, 'img', 'small.tar')
         self.assertEqual(self.publish(self.index)['reference'], 'img@2')
         self.assert_clean(self.index)
+
+    def test_file_systems_and_kernels_that_lack_a_call(self):
+        """Hard links, renames that replace nothing, paths resolved below a directory, reads that do not wait."""
+        strace = ['strace', '-f', '-qq', '-o', os.path.join(self.work, 'trace')]
+        if not shutil.which('strace') or subprocess.run([*strace, 'true'], stderr=subprocess.DEVNULL,
+                                                        check=False).returncode != 0:
+            self.skipTest('strace is not there, or may not trace')
+        digest = self.publish(os.path.join(self.work, 'ix-with-all'))['digest']
+        for calls, error in (('link,linkat', 'EPERM'), ('link,linkat', 'EOPNOTSUPP'), ('renameat2', 'EINVAL'),
+                             ('openat2', 'ENOSYS'), ('preadv2', 'EOPNOTSUPP')):
+            with self.subTest(calls=calls, error=error):
+                index = os.path.join(self.work, f'ix-{calls}-{error}')
+                before = [*strace, '-e', f'trace={calls}', '-e', f'inject={calls}:error={error}']
+                self.assertEqual(self.publish(index, before=before)['digest'], digest)
+                with open(os.path.join(self.work, 'trace'), encoding='utf-8', errors='replace') as trace:
+                    self.assertIn('INJECTED', trace.read(), 'the call is not used')
+                self.assert_readable(index, 'img', 'large/2.tar')
+                self.assertFalse(self.publish(index, before=before)['published'])
 
     def test_an_archive_that_may_not_be_read_is_left_out_by_name(self):
         os.chmod(f'{self.data}/large/3.tar', 0o600)
