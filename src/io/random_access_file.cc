@@ -9,6 +9,10 @@ void RandomAccessFile::ReadAtAsync(uint64_t offset, std::span<std::byte> out,
   done(ReadAt(offset, out));
 }
 
+std::optional<bool> RandomAccessFile::AnyCached(uint64_t, uint64_t) const {
+  return std::nullopt;
+}
+
 Result<size_t> RandomAccessFile::ReadCachedAt(uint64_t, std::span<std::byte>) const {
   return size_t{0};
 }

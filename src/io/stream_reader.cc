@@ -6,13 +6,15 @@
 // latency of a file server. The consumer takes blocks in order, shows each to the observer, and gives out
 // windows of it; a window that spans blocks is put together in a bridge buffer.
 //
-// The page cache belongs to those who train on the archive: with drop_cache a request first takes what is
-// cached (ReadCachedAt), reads the rest and, once the block has been used, drops only that rest. The file is
-// read with AccessPattern::kRandom then, so that no readahead fills in pages that would later look like
-// somebody else's.
+// The page cache belongs to those who train on the archive: with drop_cache a request first finds out which
+// pieces of its block are in memory (AnyCached; where nobody can tell, by reading what is cached at its
+// front) and, once the block has been used, drops only the others. The file is read with
+// AccessPattern::kRandom then, so that no readahead fills in pages that would later look like somebody
+// else's.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,10 +25,32 @@
 namespace tarn::io {
 namespace {
 
+// What is in memory is found out down to pieces of this size; a piece is kept whole.
+constexpr uint64_t kLeastPiece = uint64_t{64} << 10;
+
+struct Range {
+  uint64_t offset;
+  uint64_t length;
+};
+
+// Appends the pieces of `range` of which the page cache holds nothing. False: nobody can tell.
+bool FindUncached(const RandomAccessFile& file, Range range, std::vector<Range>* uncached) {
+  const std::optional<bool> any = file.AnyCached(range.offset, range.length);
+  if (!any) return false;
+  if (!*any) {
+    uncached->push_back(range);
+    return true;
+  }
+  if (range.length <= kLeastPiece) return true;
+  const uint64_t half = (range.length / 2 + kLeastPiece - 1) / kLeastPiece * kLeastPiece;
+  return FindUncached(file, {range.offset, half}, uncached) &&
+         (half >= range.length || FindUncached(file, {range.offset + half, range.length - half}, uncached));
+}
+
 struct Slot {
   std::vector<std::byte> buffer;
-  size_t bytes = 0;   // of the block; only the last one is short
-  size_t cached = 0;  // of them that were in memory before
+  size_t bytes = 0;            // of the block; only the last one is short
+  std::vector<Range> brought;  // what was not in memory before, in order
   bool ready = false;
   Status status;
 };
@@ -130,9 +154,7 @@ class StreamReader::Impl {
   void Release() {
     if (!holding_) return;
     Slot& slot = SlotOf(taken_);
-    if (options_.drop_cache && slot.cached < slot.bytes) {
-      file_->DropCache(taken_ * block_bytes_ + slot.cached, slot.bytes - slot.cached);
-    }
+    for (const Range& range : slot.brought) file_->DropCache(range.offset, range.length);
     current_offset_ += current_.size();
     current_ = {};
     holding_ = false;
@@ -166,17 +188,18 @@ class StreamReader::Impl {
   void Fetch(uint64_t block, Slot* slot) {
     const uint64_t offset = block * block_bytes_;
     slot->bytes = static_cast<size_t>(std::min<uint64_t>(block_bytes_, size_ - offset));
-    slot->cached = 0;
+    slot->brought.clear();
     if (slot->buffer.size() < slot->bytes) slot->buffer.resize(slot->bytes);
-    slot->status = Read(offset, std::span(slot->buffer).first(slot->bytes), &slot->cached);
+    slot->status = Read(offset, std::span(slot->buffer).first(slot->bytes), &slot->brought);
   }
 
-  Status Read(uint64_t offset, std::span<std::byte> out, size_t* cached) {
+  Status Read(uint64_t offset, std::span<std::byte> out, std::vector<Range>* brought) {
     if (options_.before_read) TARN_RETURN_IF_ERROR(options_.before_read(out.size()));
-    if (options_.drop_cache) {
-      TARN_ASSIGN_OR_RETURN(*cached, file_->ReadCachedAt(offset, out));
-      out = out.subspan(*cached);
-      offset += *cached;
+    if (options_.drop_cache && !FindUncached(*file_, {offset, out.size()}, brought)) {
+      TARN_ASSIGN_OR_RETURN(const size_t cached, file_->ReadCachedAt(offset, out));
+      out = out.subspan(cached);
+      offset += cached;
+      brought->assign(out.empty() ? 0 : 1, Range{offset, out.size()});
     }
     TARN_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(offset, out));
     if (got == out.size()) return Status::Ok();

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,9 @@ class RandomAccessFile {
   // Reads into `out` from `offset` on. Gives the number of bytes read: out.size(), or fewer only at the end
   // of the file. Never returns bytes it did not read; interrupted and short reads are continued inside.
   virtual Result<size_t> ReadAt(uint64_t offset, std::span<std::byte> out) const = 0;
+
+  // Whether the page cache holds any of [offset, offset + length). Nothing: nobody can tell.
+  virtual std::optional<bool> AnyCached(uint64_t offset, uint64_t length) const;
 
   // Reads what is in memory already, without waiting: gives the bytes from `offset` on up to the first that
   // is not, 0 when there are none or nobody can tell. Whoever wants to leave a cache as it was drops the

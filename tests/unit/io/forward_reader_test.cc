@@ -47,6 +47,11 @@ class FakeFile final : public RandomAccessFile {
     std::memcpy(out.data(), contents_.data() + offset, count);
     return count;
   }
+  std::optional<bool> AnyCached(uint64_t offset, uint64_t length) const override {
+    if (!tells_what_is_cached_) return std::nullopt;
+    return std::any_of(cached_pages_.begin(), cached_pages_.end(),
+                       [&](uint64_t page) { return page < offset + length && offset < page + 4096; });
+  }
   Result<size_t> ReadCachedAt(uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= cached_bytes_) return size_t{0};
     const size_t count = std::min<size_t>(out.size(), cached_bytes_ - offset);
@@ -68,6 +73,8 @@ class FakeFile final : public RandomAccessFile {
   const std::string name_ = "fake.tar";
   uint64_t fail_at_ = UINT64_MAX;
   uint64_t cached_bytes_ = 0;  // of the front
+  bool tells_what_is_cached_ = false;
+  std::vector<uint64_t> cached_pages_;  // their offsets
   int wait_for_ = 0;
   mutable std::atomic<int> in_flight_ = 0;
   mutable std::atomic<int> most_in_flight_ = 0;
@@ -264,6 +271,27 @@ TEST_P(StreamReaderTest, OnlyPagesThatWereBroughtInAreDropped) {
     next = offset + length;
   }
   EXPECT_EQ(next, 10'000U);
+}
+
+TEST_P(StreamReaderTest, PiecesWithCachedPagesAreKeptAndAllOthersDropped) {
+  constexpr uint64_t kPiece = uint64_t{64} << 10;
+  constexpr uint64_t kBytes = 40 * kPiece + 100;
+  FakeFile file(std::string(kBytes, 'x'));
+  file.tells_what_is_cached_ = true;
+  file.cached_pages_ = {3 * kPiece + 4096, 17 * kPiece, 18 * kPiece - 4096, 40 * kPiece};
+  StreamReader reader(&file, kBytes, {.read_bytes = 8 * kPiece, .depth = GetParam()}, nullptr);
+  ASSERT_TRUE(reader.Finish().ok());
+  std::vector<bool> dropped(41);
+  for (const auto& [offset, length] : file.dropped_) {
+    EXPECT_EQ(offset % kPiece, 0U);
+    for (uint64_t piece = offset / kPiece; piece * kPiece < offset + length; ++piece) {
+      EXPECT_FALSE(dropped[piece]) << "piece " << piece << " is dropped twice";
+      dropped[piece] = true;
+    }
+  }
+  for (uint64_t piece = 0; piece <= 40; ++piece) {
+    EXPECT_EQ(dropped[piece], piece != 3 && piece != 17 && piece != 40) << "piece " << piece;
+  }
 }
 
 TEST_P(StreamReaderTest, WithoutDropCacheNothingIsDropped) {
