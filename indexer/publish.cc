@@ -4,29 +4,28 @@
 //     open      the index root, a staging directory, the journal, the newest generation
 //     scan      the files of the dataset; none is added after this point
 //     match     those that are known by their hints are done
+//     space     what the others will need is there, and allowed
 //     read      the others: digests and bundles; waits for those that are being written
 //     judge     damaged archives are quarantined, refused or let through
-//     commit    rows, generation, rename; or nothing changed
-//     report    what the generation holds
+//     commit    rows, generation, rename; or nothing changed; and what the generation holds
 #include "indexer/publish.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <utility>
 
+#include "indexer/generation_commit.h"
 #include "indexer/journal.h"
 #include "indexer/kill_point.h"
 #include "indexer/known_files.h"
+#include "indexer/own_staging.h"
 #include "indexer/pipeline.h"
 #include "indexer/places.h"
+#include "indexer/space.h"
 #include "indexer/stop_signal.h"
 #include "tarn/base/bytes.h"
-#include "tarn/base/log.h"
-#include "tarn/base/version.h"
-#include "tarn/index/generation_writer.h"
 #include "tarn/io/filesystem.h"
 
 namespace tarn::indexer {
@@ -34,27 +33,6 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kLeastMemory = size_t{1} << 20;  // of a job
-constexpr int kCommitAttempts = 1000;             // every one lost means that another publisher won
-constexpr size_t kNamedInErrors = 3;
-
-using GenerationReaderPtr = std::shared_ptr<const index::GenerationReader>;
-
-// A directory of this publish below staging/, gone with it.
-class Staging {
- public:
-  explicit Staging(std::string path) : path_(std::move(path)) {}
-  ~Staging() {
-    if (const Status status = io::RemoveTree(path_); !status.ok()) {
-      Log(LogLevel::kWarning, status.message());  // the next CleanStaging takes it away
-    }
-  }
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  const std::string path_;
-};
 
 class Publisher {
  public:
@@ -65,7 +43,7 @@ class Publisher {
     Status status = RunPasses();
     report_.bytes_read = progress_->bytes();
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
-    if (status.code() == ErrorCode::kNoSpace) return ExplainNoSpace(std::move(status));
+    if (status.code() == ErrorCode::kNoSpace) return ExplainNoSpace(options_.index, std::move(status));
     if (!status.ok()) return status;
     return std::move(report_);
   }
@@ -77,11 +55,10 @@ class Publisher {
     KillPoint("root-opened");
     TARN_RETURN_IF_ERROR(ScanFiles());
     TARN_RETURN_IF_ERROR(MatchKnown());
+    TARN_RETURN_IF_ERROR(CheckSpaceForUnknown());
     TARN_RETURN_IF_ERROR(ReadUnknown());
-    Judge();
-    if (report_.refusal.ok()) TARN_RETURN_IF_ERROR(Commit());
-    if (report_.refusal.ok()) TARN_RETURN_IF_ERROR(Report());
-    return Status::Ok();
+    JudgeFiles(options_.on_damage, places_.directory, errors_seen_, &files_, &report_);
+    return report_.refusal.ok() ? Commit() : Status::Ok();
   }
 
   Status Resolve() {
@@ -104,22 +81,13 @@ class Publisher {
     TARN_ASSIGN_OR_RETURN(root_, index::IndexRoot::OpenOrCreate(options_.index));
     TARN_RETURN_IF_ERROR(root_->CleanStaging());
     TARN_ASSIGN_OR_RETURN(std::string staging, root_->MakeStagingDirectory("publish-" + options_.name));
-    staging_ = std::make_unique<Staging>(std::move(staging));
+    staging_ = std::make_unique<OwnStaging>(std::move(staging));
     TARN_ASSIGN_OR_RETURN(const ServerClock clock, ServerClock::Ask(staging_->path()));
     clock_ = std::make_unique<ServerClock>(clock);
     TARN_ASSIGN_OR_RETURN(journal_, Journal::Open(root_->JournalPath(options_.name),
                                                   std::string(io::BaseName(staging_->path()))));
-    TARN_ASSIGN_OR_RETURN(newest_, OpenNewest());
+    TARN_ASSIGN_OR_RETURN(newest_, OpenNewest(*root_, options_.name));
     return Status::Ok();
-  }
-
-  // The newest generation, also a retired one: numbers go on from it. Null when there is none.
-  Result<GenerationReaderPtr> OpenNewest() const {
-    const Result<std::vector<uint32_t>> all = root_->AllGenerations(options_.name);
-    if (all.code() == ErrorCode::kNotFound) return GenerationReaderPtr();
-    TARN_RETURN_IF_ERROR(all.status());
-    if (all->empty()) return GenerationReaderPtr();
-    return index::GenerationReader::Open(root_->GenerationPath(options_.name, all->back()));
   }
 
   Status ScanFiles() {
@@ -164,6 +132,14 @@ class Publisher {
     }
     unread_ = std::move(unknown);
     return Status::Ok();
+  }
+
+  Status CheckSpaceForUnknown() {
+    const SpaceNeed need = EstimateSpace({.unread = &unread_,
+                                          .known = &files_,
+                                          .newest = newest_ ? &newest_->facts() : nullptr,
+                                          .selection = &options_.selection});
+    return CheckSpace(*root_, options_.name, need);
   }
 
   Status ReadUnknown() {
@@ -217,161 +193,15 @@ class Publisher {
     }
   }
 
-  // Decides what becomes of damaged archives, and whether anything is left to publish.
-  void Judge() {
-    std::vector<std::string> damaged;
-    for (dataset::PublishedFile& file : files_) {
-      if (file.kind != index::ManifestKind::kArchive || file.facts.errors == 0) continue;
-      damaged.push_back(file.path);
-      if (options_.on_damage == OnDamage::kQuarantine) file.kind = index::ManifestKind::kQuarantined;
-    }
-    if (options_.on_damage == OnDamage::kFail && !damaged.empty()) {
-      RefuseDamaged(damaged);
-    } else if (files_.empty()) {
-      report_.refusal = Status(ErrorCode::kNotFound,
-                               fmt::format("nothing is left to publish: all {} files of '{}' were left out",
-                                           report_.left_out.size(), places_.directory))
-                            .WithHint("the reasons stand above, one for each file");
-    }
-  }
-
-  void RefuseDamaged(const std::vector<std::string>& damaged) {
-    std::string message = fmt::format("{} of {} files are damaged and --on-damage=fail was given",
-                                      damaged.size(), files_.size());
-    for (size_t i = 0; i < std::min(damaged.size(), kNamedInErrors); ++i) {
-      message += fmt::format("{} '{}'", i == 0 ? ":" : ",", EscapeName(damaged[i]));
-      const auto seen = std::find_if(errors_seen_.begin(), errors_seen_.end(),
-                                     [&](const FoundIn& found) { return found.path == damaged[i]; });
-      if (seen != errors_seen_.end()) {
-        message +=
-            fmt::format(" ({} at offset {})", tar::FindingCodeName(seen->finding.code), seen->finding.offset);
-      }
-    }
-    if (damaged.size() > kNamedInErrors)
-      message += fmt::format(" and {} more", damaged.size() - kNamedInErrors);
-    report_.refusal = Status(ErrorCode::kCorrupt, std::move(message))
-                          .WithHint(
-                              "'tarn walk ARCHIVE' shows every finding; --on-damage=quarantine publishes the "
-                              "others");
-    report_.quarantined = damaged;
-  }
-
-  // Publishes the files as the next generation, unless the newest says the same. Whoever loses a race against
-  // another publisher looks again at what that one published.
   Status Commit() {
-    progress_->SetPhase("publishing");
-    TARN_ASSIGN_OR_RETURN(const uint32_t number, root_->DatasetNumberOrCreate(options_.name));
-    for (int attempt = 0; attempt < kCommitAttempts; ++attempt) {
-      TARN_RETURN_IF_ERROR(StopSignal::Check());
-      TARN_ASSIGN_OR_RETURN(newest_, OpenNewest());
-      const dataset::GenerationPlan plan{.dataset = options_.name,
-                                         .dataset_number = number,
-                                         .generation = newest_ ? newest_->facts().generation + 1 : 1,
-                                         .root_uuid = root_->uuid(),
-                                         .source_path = places_.source_path,
-                                         .writer = "tarn-index " + std::string(VersionString()),
-                                         .created = clock_->Now() / kSecond};
-      TARN_ASSIGN_OR_RETURN(dataset::BuiltGeneration built,
-                            dataset::BuildGeneration(plan, files_, newest_.get()));
-      KillPoint("rows-built");
-      TARN_ASSIGN_OR_RETURN(const bool same, SaysTheSame(built.rows));
-      if (same) return EndUnchanged(std::move(built));
-
-      const std::string staged = io::JoinPath(staging_->path(), fmt::format("generation-{}", attempt));
-      TARN_RETURN_IF_ERROR(index::WriteGeneration(*root_, built.rows, staged));
-      KillPoint("generation-written");
-      const Status published = root_->PublishGeneration(options_.name, plan.generation, staged);
-      if (published.code() == ErrorCode::kAlreadyExists) continue;
-      TARN_RETURN_IF_ERROR(published);
-      KillPoint("generation-published");
-      report_.published = true;
-      for (std::string& note : built.notes) report_.notes.push_back(std::move(note));
-      return journal_->Compact({});
-    }
-    return Status(ErrorCode::kBusy, fmt::format("other publishers of '{}' were faster {} times",
-                                                options_.name, kCommitAttempts))
-        .WithHint("run the command again when they are done");
-  }
-
-  // Whether the newest generation shows the same files in the same way. ctime and inode only save a reader
-  // work; they do not make a new generation.
-  Result<bool> SaysTheSame(const index::GenerationRows& rows) const {
-    if (!newest_ || root_->IsRetired(options_.name, newest_->facts().generation) ||
-        newest_->facts().digest != rows.facts.digest ||
-        newest_->facts().source_path != rows.facts.source_path || newest_->facts().view != rows.facts.view) {
-      return false;
-    }
-    std::vector<index::ManifestRow> theirs;
-    TARN_RETURN_IF_ERROR(newest_->ForEachManifestRow([&theirs](const index::ManifestRow& row) {
-      theirs.push_back(row);
-      return Status::Ok();
-    }));
-    return std::equal(rows.manifest.begin(), rows.manifest.end(), theirs.begin(), theirs.end(),
-                      [](const index::ManifestRow& a, index::ManifestRow b) {
-                        b.hint.ctime_ns = a.hint.ctime_ns;
-                        b.hint.inode = a.hint.inode;
-                        return a == b;
-                      });
-  }
-
-  Status EndUnchanged(dataset::BuiltGeneration built) {
-    TARN_RETURN_IF_ERROR(root_->RepairLatest(options_.name));
-    for (std::string& note : built.notes) report_.notes.push_back(std::move(note));
-    // Hints that the newest generation does not have stay in the journal, so that the next publish reads
-    // nothing again.
-    std::vector<JournalLine> lines;
-    for (const index::ManifestRow& row : built.rows.manifest) {
-      if (row.hint.ctime_ns == 0) continue;
-      index::ManifestRow theirs;
-      TARN_ASSIGN_OR_RETURN(const bool some, newest_->GetManifestRow(row.number, &theirs));
-      if (!some || !(theirs.hint == row.hint)) lines.push_back({row.path, row.hint, row.id});
-    }
-    return journal_->Compact(lines);
-  }
-
-  Status Report() {
-    TARN_ASSIGN_OR_RETURN(const GenerationReaderPtr reader, OpenReported());
-    const index::GenerationFacts& facts = reader->facts();
-    report_.generation = facts.generation;
-    report_.digest = facts.digest.ToHex();
-    report_.archives = facts.archives;
-    report_.loose_files = facts.loose_files;
-    report_.members = facts.members;
-    report_.bytes = facts.bytes;
-    TARN_RETURN_IF_ERROR(reader->ForEachManifestRow([&](const index::ManifestRow& row) {
-      if (row.kind == index::ManifestKind::kQuarantined) report_.quarantined.push_back(row.path);
-      report_.warnings += row.warnings;
-      report_.errors += row.errors;
-      if (row.warnings + row.errors == 0) return Status::Ok();
-      return reader->ForEachFinding(row.id, [&](const tar::Finding& finding) {
-        report_.findings.push_back({row.path, finding});
-        return Status::Ok();
-      });
-    }));
-    std::sort(report_.quarantined.begin(), report_.quarantined.end());
-    std::stable_sort(report_.findings.begin(), report_.findings.end(),
-                     [](const FoundIn& a, const FoundIn& b) { return a.path < b.path; });
-    return Status::Ok();
-  }
-
-  // The generation that the report is about: the one we published, or the newest when nothing changed.
-  Result<GenerationReaderPtr> OpenReported() const {
-    if (!report_.published) return newest_;
-    const uint32_t generation = newest_ ? newest_->facts().generation + 1 : 1;
-    return index::GenerationReader::Open(root_->GenerationPath(options_.name, generation));
-  }
-
-  Status ExplainNoSpace(Status status) const {
-    std::string what = "is over quota";  // what is free on the file system is then no help
-    if (status.error_number() != EDQUOT) {
-      const Result<uint64_t> free_bytes = io::FreeBytes(options_.index);
-      what = free_bytes.ok() ? "is full (" + HumanBytes(*free_bytes) + " are free)" : "is full";
-    }
-    return std::move(status)
-        .WithContext(fmt::format("index root '{}' {}", options_.index, what))
-        .WithHint(
-            "what was published before is whole, and archives that were indexed are kept: free space or "
-            "raise the quota, and run the same command again");
+    const CommitContext context{.root = root_.get(),
+                                .dataset = options_.name,
+                                .source_path = places_.source_path,
+                                .staging = staging_->path(),
+                                .clock = clock_.get(),
+                                .journal = journal_.get(),
+                                .progress = progress_};
+    return CommitGeneration(context, files_, &report_);
   }
 
   const PublishOptions& options_;
@@ -379,7 +209,7 @@ class Publisher {
   Places places_;
   std::shared_ptr<io::Source> source_;
   std::unique_ptr<index::IndexRoot> root_;
-  std::unique_ptr<Staging> staging_;  // gone before root_, which holds its lock
+  std::unique_ptr<OwnStaging> staging_;  // gone before root_, which holds its lock
   std::unique_ptr<ServerClock> clock_;
   std::unique_ptr<Journal> journal_;
   GenerationReaderPtr newest_;                 // null when there is none
