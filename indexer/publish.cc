@@ -10,29 +10,23 @@
 //     commit    rows, generation, rename; or nothing changed; and what the generation holds
 #include "indexer/publish.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include "indexer/dataset_passes.h"
 #include "indexer/generation_commit.h"
 #include "indexer/journal.h"
 #include "indexer/kill_point.h"
 #include "indexer/known_files.h"
 #include "indexer/own_staging.h"
-#include "indexer/pipeline.h"
 #include "indexer/places.h"
 #include "indexer/space.h"
 #include "indexer/stop_signal.h"
-#include "tarn/base/bytes.h"
 #include "tarn/io/filesystem.h"
 
 namespace tarn::indexer {
 namespace {
-
-constexpr int64_t kSecond = 1'000'000'000;
-constexpr size_t kLeastMemory = size_t{1} << 20;  // of a job
 
 class Publisher {
  public:
@@ -64,12 +58,7 @@ class Publisher {
   Status Resolve() {
     report_.dataset = options_.name;
     report_.index = options_.index;
-    if (!index::IsDatasetName(options_.name)) {
-      return Status(ErrorCode::kInvalidArgument, "'" + EscapeName(options_.name) + "' cannot name a dataset")
-          .WithHint(
-              "--name takes letters, digits, '.', '_' and '-', the first a letter or a digit; generations "
-              "are numbered by Tarn");
-    }
+    TARN_RETURN_IF_ERROR(CheckDatasetName(options_.name));
     TARN_ASSIGN_OR_RETURN(places_, ResolvePlaces(options_.directory, options_.relative_to, options_.index));
     report_.source_path = places_.source_path;
     return Status::Ok();
@@ -91,21 +80,11 @@ class Publisher {
   }
 
   Status ScanFiles() {
-    progress_->SetPhase("scanning");
-    TARN_ASSIGN_OR_RETURN(Scan scan, ScanDataset(*source_, places_.source_path, options_.selection));
+    TARN_ASSIGN_OR_RETURN(Scan scan, ScanPlaces(*source_, places_, options_.selection, progress_));
     unread_ = std::move(scan.files);
     report_.left_out = std::move(scan.left_out);
     report_.notes = std::move(scan.notes);
-    for (const LeftOut& left_out : report_.left_out) {
-      progress_->Say(fmt::format("left out: {}: {}", EscapeName(left_out.path), left_out.reason.message()));
-    }
-    if (!unread_.empty() || !report_.left_out.empty()) return Status::Ok();
-    const bool selected = !options_.selection.include.empty() || !options_.selection.exclude.empty();
-    return Status(ErrorCode::kNotFound, fmt::format("dataset directory '{}' holds no archives and no files{}",
-                                                    places_.directory, selected ? " that are selected" : ""))
-        .WithHint(selected
-                      ? "check --include and --exclude: patterns with '/' are held against the whole path"
-                      : "check the path, and that its volume is mounted");
+    return Status::Ok();
   }
 
   // Takes out of unread_ what needs no reading.
@@ -143,29 +122,16 @@ class Publisher {
   }
 
   Status ReadUnknown() {
-    progress_->SetPhase("reading");
-    uint64_t bytes = 0;
-    for (const ScannedFile& scanned : unread_) bytes += scanned.stat.identity.size;
-    progress_->SetTotals(unread_.size(), bytes);
-    FilePassContext context{.source = source_.get(),
-                            .dataset = places_.source_path,
-                            .selection = &options_.selection,
-                            .root = root_.get(),
-                            .journal = journal_.get(),
-                            .clock = clock_.get(),
-                            .progress = progress_,
-                            .options = {}};
-    const auto jobs =
-        static_cast<unsigned>(std::clamp<size_t>(unread_.size(), 1, std::max(options_.jobs, 1U)));
-    context.options = {.read_bytes = options_.read_bytes,
-                       .depth = options_.depth,
-                       .memory_bytes = std::max(options_.memory_bytes / jobs, kLeastMemory),
-                       .settle_ns = options_.settle_seconds * kSecond};
-    const PipelineOptions pipeline{.jobs = jobs,
-                                   .scratch = staging_->path(),
-                                   .settle_ns = options_.settle_seconds * kSecond,
-                                   .settle_timeout_ns = options_.settle_timeout_seconds * kSecond};
-    TARN_ASSIGN_OR_RETURN(PipelineResult result, ReadFiles(context, pipeline, std::move(unread_)));
+    const FilePassContext context{.source = source_.get(),
+                                  .dataset = places_.source_path,
+                                  .selection = &options_.selection,
+                                  .root = root_.get(),
+                                  .journal = journal_.get(),
+                                  .clock = clock_.get(),
+                                  .progress = progress_,
+                                  .options = {}};
+    TARN_ASSIGN_OR_RETURN(PipelineResult result,
+                          ReadUnknownFiles(options_, context, staging_->path(), std::move(unread_)));
     for (FilePassResult& read : result.read) {
       ++report_.files_read;
       report_.bundles_reused += read.bundle_reused ? 1 : 0;
