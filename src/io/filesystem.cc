@@ -160,6 +160,12 @@ Status SyncDirectory(const std::string& path) {
   return status;
 }
 
+Status SyncFileSystem(const std::string& path) {
+  TARN_ASSIGN_OR_RETURN(const Descriptor file, OpenForReading(path));
+  if (RetryInterrupted([&] { return ::syncfs(file.get()); }) == 0) return Status::Ok();
+  return Status::FromErrno(errno, Cannot("sync the file system of", path));
+}
+
 Status MakeDirectory(const std::string& path) {
   if (::mkdir(path.c_str(), 0755) == 0) return Status::Ok();
   return Status::FromErrno(errno, Cannot("make directory", path));

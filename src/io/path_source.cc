@@ -95,12 +95,15 @@ class PathFile final : public RandomAccessFile {
     return done;
   }
 
-  std::optional<bool> AnyCached(uint64_t offset, uint64_t length) const override {
+  std::optional<CachedPart> Cached(uint64_t offset, uint64_t length) const override {
     // cachestat(2), of Linux 6.5: for the owner and whoever may write; other answers are "nobody can tell".
     CacheRange range{.offset = offset, .length = length};
     CacheStat found{};
     if (length == 0 || ::syscall(kSysCachestat, file_.get(), &range, &found, 0U) != 0) return std::nullopt;
-    return found.cached > 0;
+    if (found.cached == 0) return CachedPart::kNone;
+    static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    const uint64_t pages = (offset + length - 1) / page - offset / page + 1;
+    return found.cached < pages ? CachedPart::kSome : CachedPart::kAll;
   }
 
   Result<size_t> ReadCachedAt(uint64_t offset, std::span<std::byte> out) const override {

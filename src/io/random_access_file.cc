@@ -9,7 +9,7 @@ void RandomAccessFile::ReadAtAsync(uint64_t offset, std::span<std::byte> out,
   done(ReadAt(offset, out));
 }
 
-std::optional<bool> RandomAccessFile::AnyCached(uint64_t, uint64_t) const {
+std::optional<CachedPart> RandomAccessFile::Cached(uint64_t, uint64_t) const {
   return std::nullopt;
 }
 

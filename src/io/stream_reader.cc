@@ -6,13 +6,19 @@
 // latency of a file server. The consumer takes blocks in order, shows each to the observer, and gives out
 // windows of it; a window that spans blocks is put together in a bridge buffer.
 //
+// What is in memory already is read on the consumer's thread, one block after the other: handing a block from
+// one thread to another costs more than copying it. The threads read ahead from the first block that is not
+// wholly cached until one of them comes upon a block that is.
+//
 // The page cache belongs to those who train on the archive: with drop_cache a request first finds out which
-// pieces of its block are in memory (AnyCached; where nobody can tell, by reading what is cached at its
+// pieces of its block are in memory (Cached; where nobody can tell, by reading what is cached at its
 // front) and, once the block has been used, drops only the others. The file is read with
 // AccessPattern::kRandom then, so that no readahead fills in pages that would later look like somebody
 // else's.
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -35,22 +41,20 @@ struct Range {
 
 // Appends the pieces of `range` of which the page cache holds nothing. False: nobody can tell.
 bool FindUncached(const RandomAccessFile& file, Range range, std::vector<Range>* uncached) {
-  const std::optional<bool> any = file.AnyCached(range.offset, range.length);
-  if (!any) return false;
-  if (!*any) {
-    uncached->push_back(range);
-    return true;
-  }
-  if (range.length <= kLeastPiece) return true;
+  const std::optional<CachedPart> part = file.Cached(range.offset, range.length);
+  if (!part) return false;
+  if (*part == CachedPart::kNone) uncached->push_back(range);
+  if (*part != CachedPart::kSome || range.length <= kLeastPiece) return true;
   const uint64_t half = (range.length / 2 + kLeastPiece - 1) / kLeastPiece * kLeastPiece;
   return FindUncached(file, {range.offset, half}, uncached) &&
          (half >= range.length || FindUncached(file, {range.offset + half, range.length - half}, uncached));
 }
 
 struct Slot {
-  std::vector<std::byte> buffer;
-  size_t bytes = 0;            // of the block; only the last one is short
-  std::vector<Range> brought;  // what was not in memory before, in order
+  std::unique_ptr<std::byte[]> buffer;  // of a block, made when first used; never zeroed
+  size_t bytes = 0;                     // of the block; only the last one is short
+  std::vector<Range> brought;           // what was not in memory before, in order
+  bool all_cached = false;
   bool ready = false;
   Status status;
 };
@@ -136,7 +140,7 @@ class StreamReader::Impl {
     Slot& slot = SlotOf(taken_);
     if (threads_.empty()) {
       Fetch(taken_, &slot);
-    } else {
+    } else if (!TakeCached(&slot)) {
       std::unique_lock lock(mutex_);
       block_ready_.wait(lock, [&slot] { return slot.ready; });
     }
@@ -145,9 +149,32 @@ class StreamReader::Impl {
       failure_ = slot.status;
       return failure_;
     }
-    current_ = std::span<const std::byte>(slot.buffer).first(slot.bytes);
+    current_ = std::span<const std::byte>(slot.buffer.get(), slot.bytes);
     if (observe_) observe_(current_);
     return Status::Ok();
+  }
+
+  // Reads the block to come on this thread when all of it is cached and nobody reads ahead. Otherwise has it
+  // read: false. While nobody reads ahead only the consumer moves next_ and sets read_ahead_.
+  bool TakeCached(Slot* slot) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (read_ahead_ || next_ != taken_) return false;
+    }
+    const uint64_t offset = taken_ * block_bytes_;
+    const bool cached =
+        file_->Cached(offset, std::min<uint64_t>(block_bytes_, size_ - offset)) == CachedPart::kAll;
+    {
+      const std::lock_guard lock(mutex_);
+      if (cached) ++next_;
+      read_ahead_ = !cached;
+    }
+    if (cached) {
+      Fetch(taken_, slot, /*known_cached=*/true);
+    } else {
+      slot_free_.notify_all();
+    }
+    return cached;
   }
 
   // Gives the slot of the block in hand back.
@@ -158,19 +185,22 @@ class StreamReader::Impl {
     current_offset_ += current_.size();
     current_ = {};
     holding_ = false;
+    bool wanted = false;
     {
       const std::lock_guard lock(mutex_);
       slot.ready = false;
       ++taken_;
+      wanted = read_ahead_;
     }
-    slot_free_.notify_one();
+    if (wanted) slot_free_.notify_one();
   }
 
   void FetchBlocks() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      slot_free_.wait(lock,
-                      [this] { return stopping_ || next_ == blocks_ || next_ - taken_ < slots_.size(); });
+      slot_free_.wait(lock, [this] {
+        return stopping_ || next_ == blocks_ || (read_ahead_ && next_ - taken_ < slots_.size());
+      });
       if (stopping_ || next_ == blocks_) return;
       const uint64_t block = next_++;
       Slot& slot = SlotOf(block);
@@ -178,6 +208,7 @@ class StreamReader::Impl {
       Fetch(block, &slot);
       lock.lock();
       slot.ready = true;
+      if (slot.all_cached) read_ahead_ = false;
       // Behind a block that cannot be read nothing is wanted any more.
       if (!slot.status.ok()) stopping_ = true;
       block_ready_.notify_one();
@@ -185,23 +216,31 @@ class StreamReader::Impl {
     }
   }
 
-  void Fetch(uint64_t block, Slot* slot) {
+  void Fetch(uint64_t block, Slot* slot, bool known_cached = false) {
     const uint64_t offset = block * block_bytes_;
     slot->bytes = static_cast<size_t>(std::min<uint64_t>(block_bytes_, size_ - offset));
     slot->brought.clear();
-    if (slot->buffer.size() < slot->bytes) slot->buffer.resize(slot->bytes);
-    slot->status = Read(offset, std::span(slot->buffer).first(slot->bytes), &slot->brought);
+    slot->all_cached = known_cached || file_->Cached(offset, slot->bytes) == CachedPart::kAll;
+    if (!slot->buffer) {
+      slot->buffer = std::make_unique_for_overwrite<std::byte[]>(std::min<uint64_t>(block_bytes_, size_));
+    }
+    slot->status = Read(offset, std::span(slot->buffer.get(), slot->bytes), slot);
   }
 
-  Status Read(uint64_t offset, std::span<std::byte> out, std::vector<Range>* brought) {
+  Status Read(uint64_t offset, std::span<std::byte> out, Slot* slot) {
     if (options_.before_read) TARN_RETURN_IF_ERROR(options_.before_read(out.size()));
-    if (options_.drop_cache && !FindUncached(*file_, {offset, out.size()}, brought)) {
+    if (options_.drop_cache && !slot->all_cached &&
+        !FindUncached(*file_, {offset, out.size()}, &slot->brought)) {
       TARN_ASSIGN_OR_RETURN(const size_t cached, file_->ReadCachedAt(offset, out));
       out = out.subspan(cached);
       offset += cached;
-      brought->assign(out.empty() ? 0 : 1, Range{offset, out.size()});
+      slot->brought.assign(out.empty() ? 0 : 1, Range{offset, out.size()});
     }
+    const auto asked = std::chrono::steady_clock::now();
     TARN_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(offset, out));
+    if (options_.after_read && !slot->all_cached) {
+      options_.after_read(out.size(), std::chrono::steady_clock::now() - asked);
+    }
     if (got == out.size()) return Status::Ok();
     return Status(ErrorCode::kChanged, "'" + file_->name() + "' became shorter while it was read: expected " +
                                            std::to_string(size_) + " bytes, it ends at " +
@@ -229,6 +268,7 @@ class StreamReader::Impl {
   std::vector<Slot> slots_;  // a slot belongs to its reading thread until ready, then to the consumer
   uint64_t taken_ = 0;       // blocks the consumer is done with: the number of the block it has or waits for
   uint64_t next_ = 0;        // block to be fetched next
+  bool read_ahead_ = false;  // the threads fetch blocks; else the consumer does
   bool stopping_ = false;
   std::vector<std::thread> threads_;
 };

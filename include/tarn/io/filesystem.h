@@ -29,6 +29,10 @@ Status SyncFile(const std::string& path);
 // fsync(2) of a directory: makes renames and links in it last.
 Status SyncDirectory(const std::string& path);
 
+// syncfs(2): makes everything written to the file system that holds `path` last, in one go. Cheaper than many
+// single syncs, and waits for what others have written too.
+Status SyncFileSystem(const std::string& path);
+
 // mkdir(2); kAlreadyExists when it is there (also as something else): the exclusive form that hands out
 // numbers.
 Status MakeDirectory(const std::string& path);

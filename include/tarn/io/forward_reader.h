@@ -7,6 +7,7 @@
 #ifndef TARN_IO_FORWARD_READER_H_
 #define TARN_IO_FORWARD_READER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -73,6 +74,8 @@ struct StreamOptions {
   // Called before each request with its bytes, may wait (rate limits); an error ends the pass. With a depth
   // above 1 it is called from several threads at the same time.
   std::function<Status(size_t bytes)> before_read = {};
+  // Called behind each request that the source had to answer, not the page cache, with how long it took.
+  std::function<void(size_t bytes, std::chrono::nanoseconds took)> after_read = {};
 };
 
 // Reads the whole file once, front to back. `observe` sees every byte exactly once, in order, before a window

@@ -52,6 +52,9 @@ enum class AccessPattern : uint8_t {
   kSequential,  // front to back: the system reads ahead
 };
 
+// How much of a range is in the page cache.
+enum class CachedPart : uint8_t { kNone, kSome, kAll };
+
 // One open file. All functions may be called from any thread at the same time. The destructor closes.
 class RandomAccessFile {
  public:
@@ -61,8 +64,8 @@ class RandomAccessFile {
   // of the file. Never returns bytes it did not read; interrupted and short reads are continued inside.
   virtual Result<size_t> ReadAt(uint64_t offset, std::span<std::byte> out) const = 0;
 
-  // Whether the page cache holds any of [offset, offset + length). Nothing: nobody can tell.
-  virtual std::optional<bool> AnyCached(uint64_t offset, uint64_t length) const;
+  // How much of [offset, offset + length) the page cache holds. Nothing: nobody can tell.
+  virtual std::optional<CachedPart> Cached(uint64_t offset, uint64_t length) const;
 
   // Reads what is in memory already, without waiting: gives the bytes from `offset` on up to the first that
   // is not, 0 when there are none or nobody can tell. Whoever wants to leave a cache as it was drops the

@@ -47,10 +47,14 @@ class FakeFile final : public RandomAccessFile {
     std::memcpy(out.data(), contents_.data() + offset, count);
     return count;
   }
-  std::optional<bool> AnyCached(uint64_t offset, uint64_t length) const override {
+  std::optional<CachedPart> Cached(uint64_t offset, uint64_t length) const override {
     if (!tells_what_is_cached_) return std::nullopt;
-    return std::any_of(cached_pages_.begin(), cached_pages_.end(),
-                       [&](uint64_t page) { return page < offset + length && offset < page + 4096; });
+    const auto cached =
+        static_cast<uint64_t>(std::count_if(cached_pages_.begin(), cached_pages_.end(), [&](uint64_t page) {
+          return page < offset + length && offset < page + 4096;
+        }));
+    if (cached == 0) return CachedPart::kNone;
+    return cached < (length + 4095) / 4096 ? CachedPart::kSome : CachedPart::kAll;
   }
   Result<size_t> ReadCachedAt(uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= cached_bytes_) return size_t{0};
@@ -279,6 +283,7 @@ TEST_P(StreamReaderTest, PiecesWithCachedPagesAreKeptAndAllOthersDropped) {
   FakeFile file(std::string(kBytes, 'x'));
   file.tells_what_is_cached_ = true;
   file.cached_pages_ = {3 * kPiece + 4096, 17 * kPiece, 18 * kPiece - 4096, 40 * kPiece};
+  for (uint64_t page = 24 * kPiece; page < 32 * kPiece; page += 4096) file.cached_pages_.push_back(page);
   StreamReader reader(&file, kBytes, {.read_bytes = 8 * kPiece, .depth = GetParam()}, nullptr);
   ASSERT_TRUE(reader.Finish().ok());
   std::vector<bool> dropped(41);
@@ -290,7 +295,39 @@ TEST_P(StreamReaderTest, PiecesWithCachedPagesAreKeptAndAllOthersDropped) {
     }
   }
   for (uint64_t piece = 0; piece <= 40; ++piece) {
-    EXPECT_EQ(dropped[piece], piece != 3 && piece != 17 && piece != 40) << "piece " << piece;
+    const bool kept = piece == 3 || piece == 17 || (24 <= piece && piece < 32) || piece == 40;
+    EXPECT_EQ(dropped[piece], !kept) << "piece " << piece;
+  }
+}
+
+TEST_P(StreamReaderTest, WhatIsCachedIsReadOnTheCallingThread) {
+  FakeFile file(support::PseudoRandom(7).Bytes(40 * 4096));
+  file.tells_what_is_cached_ = true;
+  for (uint64_t page = 0; page < 20; ++page) file.cached_pages_.push_back(page * 4096);
+  for (uint64_t page = 30; page < 40; ++page) file.cached_pages_.push_back(page * 4096);
+  std::mutex mutex;
+  std::vector<std::thread::id> readers;
+  StreamOptions options{.read_bytes = 4096, .depth = GetParam()};
+  options.before_read = [&](size_t) {
+    const std::lock_guard lock(mutex);
+    readers.push_back(std::this_thread::get_id());
+    return Status();
+  };
+  std::string observed;
+  StreamReader reader(&file, file.contents_.size(), options,
+                      [&observed](std::span<const std::byte> bytes) { observed += Text(bytes); });
+  ASSERT_TRUE(reader.Finish().ok());
+  EXPECT_EQ(observed, file.contents_);
+  ASSERT_EQ(readers.size(), 40U);
+  // Nobody had a reason to read ahead before block 20; behind block 30 the read-ahead ends by itself.
+  const auto here = std::this_thread::get_id();
+  EXPECT_EQ(std::count(readers.begin(), readers.begin() + 20, here), 20);
+  const int64_t read_here = std::count(readers.begin(), readers.end(), here);
+  if (GetParam() == 1) {
+    EXPECT_EQ(read_here, 40);
+  } else {
+    EXPECT_LE(read_here, 29);
+    EXPECT_GE(read_here, 30 - static_cast<int64_t>(GetParam()) - 1);
   }
 }
 
