@@ -22,7 +22,11 @@ Status Spool::Add(std::string_view record) {
     return output_->Append(record);
   }
   const size_t bytes = kLengthBytes + record.size();
-  if (blocks_.empty() || blocks_.back().size() + bytes > kBlockBytes) blocks_.emplace_back();
+  if (blocks_.empty() || blocks_.back().size() + bytes > kBlockBytes) {
+    blocks_.emplace_back();
+    // The first block may stay small; where there is a second there are many.
+    if (blocks_.size() > 1) blocks_.back().reserve(std::max(bytes, kBlockBytes));
+  }
   blocks_.back().append(length).append(record);
   bytes_ += bytes;
   return bytes_ > memory_bytes_ ? Spill() : Status::Ok();

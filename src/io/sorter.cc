@@ -1,12 +1,13 @@
-// Records lie end to end in one arena; what is sorted is a list of their places with the first eight bytes
-// beside each, so that most comparisons touch no record. A run on disk is records in order, each behind its
-// varint length. More runs than kMaxRuns are merged into one before another is written: descriptors and merge
-// buffers stay bounded whatever the input.
+// Records lie end to end in the chunks of an arena, which grows without copying; what is sorted is a list of
+// their places with the first eight bytes beside each, so that most comparisons touch no record. A run on
+// disk is records in order, each behind its varint length. More runs than kMaxRuns are merged into one before
+// another is written: descriptors and merge buffers stay bounded whatever the input.
 #include "tarn/io/sorter.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -22,13 +23,45 @@ constexpr size_t kMaxRuns = 64;
 constexpr size_t kLeastRunBuffer = size_t{16} << 10;
 constexpr size_t kMostRunBuffer = size_t{1} << 20;
 constexpr size_t kMaxVarintBytes = 10;
+constexpr size_t kFirstChunk = size_t{16} << 10;
+constexpr size_t kLargestChunk = size_t{1} << 20;
 
-// Where a record lies in the arena, and its first eight bytes as a number: shorter records are padded with
+// Where a record lies in memory, and its first eight bytes as a number: shorter records are padded with
 // zeros, so equal prefixes say nothing and unequal ones decide.
 struct Place {
   uint64_t prefix;
-  size_t offset;
+  const char* data;
   size_t length;
+};
+
+// Keeps bytes in chunks that are never moved.
+class Arena {
+ public:
+  const char* Add(std::string_view bytes) {
+    if (chunks_.empty() || chunk_bytes_ - used_ < bytes.size()) {
+      chunk_bytes_ = std::max(std::clamp(chunk_bytes_ * 2, kFirstChunk, kLargestChunk), bytes.size());
+      chunks_.push_back(std::make_unique_for_overwrite<char[]>(chunk_bytes_));
+      used_ = 0;
+    }
+    char* const at = chunks_.back().get() + used_;
+    if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+    used_ += bytes.size();
+    size_ += bytes.size();
+    return at;
+  }
+
+  size_t size() const { return size_; }  // of all records
+
+  void Clear() {
+    chunks_.clear();
+    chunk_bytes_ = used_ = size_ = 0;
+  }
+
+ private:
+  std::vector<std::unique_ptr<char[]>> chunks_;
+  size_t chunk_bytes_ = 0;  // of the last chunk
+  size_t used_ = 0;         // of it
+  size_t size_ = 0;
 };
 
 uint64_t PrefixOf(std::string_view record) {
@@ -171,8 +204,7 @@ class ExternalSorter::Impl {
     if (!places_.empty() && Memory() + record.size() + sizeof(Place) > memory_bytes_) {
       TARN_RETURN_IF_ERROR(Spill());
     }
-    places_.push_back(Place{PrefixOf(record), arena_.size(), record.size()});
-    arena_.append(record);
+    places_.push_back(Place{PrefixOf(record), arena_.Add(record), record.size()});
     ++records_;
     return Status::Ok();
   }
@@ -183,7 +215,7 @@ class ExternalSorter::Impl {
       return Status::Ok();
     }
     if (!places_.empty()) TARN_RETURN_IF_ERROR(Spill());
-    arena_ = std::string();
+    arena_.Clear();
     places_ = std::vector<Place>();
     TARN_ASSIGN_OR_RETURN(Merge merge, Merge::Open(runs_, memory_bytes_));
     merge_ = std::make_unique<Merge>(std::move(merge));
@@ -202,12 +234,10 @@ class ExternalSorter::Impl {
 
  private:
   size_t Memory() const { return arena_.size() + places_.size() * sizeof(Place); }
-  std::string_view RecordAt(const Place& place) const {
-    return std::string_view(arena_).substr(place.offset, place.length);
-  }
+  static std::string_view RecordAt(const Place& place) { return {place.data, place.length}; }
 
   void SortPlaces() {
-    std::sort(places_.begin(), places_.end(), [this](const Place& a, const Place& b) {
+    std::sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
       return a.prefix != b.prefix ? a.prefix < b.prefix : RecordAt(a) < RecordAt(b);
     });
   }
@@ -221,7 +251,7 @@ class ExternalSorter::Impl {
       *record = RecordAt(places_[next++]);
       return true;
     }));
-    arena_.clear();
+    arena_.Clear();
     places_.clear();
     if (runs_.size() < kMaxRuns) return Status::Ok();
     return MergeRuns();
@@ -264,7 +294,7 @@ class ExternalSorter::Impl {
   const std::string scratch_directory_;
   const std::string prefix_;
   const size_t memory_bytes_;
-  std::string arena_;
+  Arena arena_;
   std::vector<Place> places_;
   size_t next_ = 0;
   std::vector<std::string> runs_;  // on disk now
