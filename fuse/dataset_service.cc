@@ -100,8 +100,13 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
   dataset::ArchiveBytesOptions bytes;
   TARN_ASSIGN_OR_RETURN(bytes.sources, OpenSources(command.sources));
   TARN_RETURN_IF_ERROR(CheckSources(*service->generation_, command, bytes.sources));
+  std::vector<std::string> names;
+  for (const auto& source : bytes.sources) names.push_back(source->name());
+  service->gate_ = std::make_unique<SourceGate>(std::move(names), command.session.max_workers);
+  bytes.guard = service->gate_.get();
   bytes.identity_interval = command.identity_interval;
   bytes.verify = command.verify;
+  bytes.read_ahead = command.read_ahead;
   bytes.max_open_files = descriptors.archives;
   service->tree_ = std::make_unique<dataset::FileTree>(
       command.tree, std::make_shared<dataset::ArchiveBytes>(std::move(bytes)));

@@ -8,6 +8,7 @@
 #include "fuse/file_system.h"
 #include "fuse/negotiated.h"
 #include "fuse/options.h"
+#include "fuse/source_gate.h"
 #include "tarn/base/result.h"
 #include "tarn/dataset/file_tree.h"
 #include "tarn/index/generation_reader.h"
@@ -24,12 +25,15 @@ class DatasetService {
   const index::GenerationFacts& facts() const { return generation_->facts(); }
   // "imagenet@7"
   std::string name() const;
+  // What bounds the calls into the sources; the session's.
+  SourceGate* gate() { return gate_.get(); }
   // The part of the negotiated record that is known before INIT.
   const NegotiatedRecord& record() const { return record_; }
 
  private:
   DatasetService() = default;
 
+  std::unique_ptr<SourceGate> gate_;
   std::shared_ptr<const index::GenerationReader> generation_;
   std::unique_ptr<dataset::FileTree> tree_;
   std::unique_ptr<FileSystem> file_system_;

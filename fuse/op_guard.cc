@@ -40,6 +40,17 @@ bool MayLog(uint64_t* left_out) {
 
 }  // namespace
 
+void GiveWay(const Served& served, Operation operation, uint64_t inode, RequestSlot* slot, Reply* reply) {
+  const std::span<const std::byte> bytes = slot->bytes();
+  WaitingRequest waiting{.bytes = {bytes.begin(), bytes.end()},
+                         .request = reply->Keep(),
+                         .operation = operation,
+                         .inode = inode,
+                         .arrived = slot->arrived()};
+  if (waiting.request == nullptr) return;
+  if (!served.gate->SetAside(*slot, &waiting)) slot->TakeUpNext(std::move(waiting));
+}
+
 void LogFailure(Operation operation, uint64_t inode, const Status& status) {
   const LogLevel level = status.code() == ErrorCode::kInternal ? LogLevel::kError : LogLevel::kWarning;
   uint64_t left_out = 0;

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -43,6 +44,8 @@ struct RawOptions {
   bool no_exec = false;
   bool foreground = false;
   unsigned threads = SessionOptions().max_workers;
+  double source_deadline = 300;
+  uint64_t read_ahead = dataset::ReadAheadOptions().max_bytes;
   double unmount_grace = 10;
   LogLevel log_level = LogLevel::kInfo;
   LogFormat log_format = LogFormat::kText;
@@ -107,9 +110,19 @@ void AddAccessOptions(CLI::App* app, RawOptions* raw) {
 void AddServerOptions(CLI::App* app, RawOptions* raw) {
   app->add_flag("--foreground,-f", raw->foreground, "Stay in the foreground and log to standard error");
   app->add_option("--threads", raw->threads,
-                  "Most requests answered at once; threads are started when they are needed; default 64")
+                  "Most requests answered at once; threads are started when they are needed; one source gets "
+                  "at most half of them; default 128")
       ->type_name("N")
       ->check(Between(1u, 1024u));
+  app->add_option("--read-ahead", raw->read_ahead,
+                  "Most bytes read ahead of one reader that goes front to back; 0: none; default 8M")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false).description(""));
+  app->add_option(
+         "--source-deadline", raw->source_deadline,
+         "Seconds that a request waits for a source before it fails with EIO; 0: for ever; default 300")
+      ->type_name("SECONDS")
+      ->check(Between(0.0, 31536000.0));
   app->add_option("--unmount-grace", raw->unmount_grace,
                   "Seconds that programs with open files have to finish after SIGTERM; default 10")
       ->type_name("SECONDS")
@@ -173,11 +186,14 @@ Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   TARN_ASSIGN_OR_RETURN(command.tree.umask, ParseUmask(raw.umask));
   command.verify = raw.verify;
   command.identity_interval = std::chrono::milliseconds(static_cast<int64_t>(raw.identity_interval * 1000));
+  command.read_ahead.max_bytes = raw.read_ahead;
   command.allow_other = raw.allow_other != 0 ? raw.allow_other > 0 : geteuid() == 0;
   command.no_exec = raw.no_exec;
   command.foreground = raw.foreground;
   command.session.max_workers = raw.threads;
   command.session.initial_workers = std::min(command.session.initial_workers, raw.threads);
+  command.session.deadline =
+      std::chrono::milliseconds(static_cast<int64_t>(std::ceil(raw.source_deadline * 1000)));
   command.unmount_grace = std::chrono::milliseconds(static_cast<int64_t>(raw.unmount_grace * 1000));
   command.log = {.level = raw.log_level, .format = raw.log_format, .program = kName};
   command.log_file = raw.log_file;

@@ -36,6 +36,7 @@ struct MountCommand {
   dataset::FileTreeOptions tree;
   dataset::VerifyMode verify = dataset::VerifyMode::kStat;
   std::chrono::milliseconds identity_interval{1000};
+  dataset::ReadAheadOptions read_ahead;
 
   bool allow_other = false;
   bool no_exec = false;

@@ -141,7 +141,8 @@ Status Serve(const MountCommand& command, Readiness& readiness) {
   };
 
   // Who answers. From here on the mount works.
-  auto attached = Session::Attach(mount.fd(), &service->file_system(), service->record(), command.session);
+  auto attached = Session::Attach(mount.fd(), &service->file_system(), service->record(), command.session,
+                                  service->gate());
   if (!attached.ok()) return give_up(attached.status());
   std::unique_ptr<Session> session = std::move(attached).value();
   session->Start();

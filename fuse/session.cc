@@ -8,16 +8,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
+#include "fuse/connection_io.h"
+#include "fuse/deadline.h"
 #include "fuse/op_guard.h"
 #include "fuse/ops.h"
 #include "fuse/unique_fd.h"
@@ -75,6 +80,7 @@ void LogFromLibfuse(fuse_log_level level, const char* format, va_list arguments)
 
 struct Worker {
   std::thread thread;
+  RequestSlot slot;
   std::atomic<bool> waiting{false};  // blocked in read(2), or about to be
   std::atomic<bool> left{false};
 };
@@ -83,10 +89,11 @@ struct Worker {
 
 class Session::Impl {
  public:
-  Impl(const FileSystem* file_system, NegotiatedRecord agreed, const SessionOptions& wanted)
+  Impl(const FileSystem* file_system, NegotiatedRecord agreed, const SessionOptions& wanted, SourceGate* gate)
       : options(wanted), record(std::move(agreed)) {
     served.file_system = file_system;
     served.record = &record;
+    served.gate = gate;
   }
   ~Impl() {
     if (session != nullptr) fuse_session_destroy(session);  // closes fd
@@ -95,6 +102,9 @@ class Session::Impl {
   Status Attach(int caller_fd);
   void StartWorker();
   void Work(Worker* self);
+  // Answers the request that was read into `buffer`, and what others left for whoever has time.
+  void Serve(RequestSlot* slot, const RequestBuffer& buffer, size_t size);
+  std::vector<RequestSlot*> Slots() const;
   void End();
 
   SessionOptions options;
@@ -108,6 +118,7 @@ class Session::Impl {
 
   mutable std::mutex mutex;
   std::vector<std::unique_ptr<Worker>> workers;  // guarded by mutex; grows only
+  std::unique_ptr<Deadline> deadline;            // looks at workers: ends before them
 };
 
 Status Session::Impl::Attach(int caller_fd) {
@@ -128,9 +139,9 @@ Status Session::Impl::Attach(int caller_fd) {
   // libfuse closes the descriptor that it is given; a copy is the same connection, not a clone.
   fd = fcntl(caller_fd, F_DUPFD_CLOEXEC, 3);
   if (fd == -1) return Status::FromErrno(errno, "cannot copy the /dev/fuse descriptor");
-  if (fuse_session_mount(session, ("/dev/fd/" + std::to_string(fd)).c_str()) != 0) {
+  if (Status used = UseConnection(session, fd); !used.ok()) {
     close(fd);
-    return Status(ErrorCode::kInternal, "libfuse refused the /dev/fuse descriptor");
+    return used;
   }
 
   // INIT is the first request; it is answered before any other thread exists.
@@ -146,7 +157,10 @@ Status Session::Impl::Attach(int caller_fd) {
   fuse_buf request{};
   request.size = size;
   request.mem = buffer.memory();
-  fuse_session_process_buf(session, &request);
+  {
+    const AnsweringInit answering(&record.flags);
+    fuse_session_process_buf(session, &request);
+  }
   TARN_RETURN_IF_ERROR(served.init_status);
   if (record.protocol_major == 0 || fuse_session_exited(session) != 0) {
     return Status(ErrorCode::kUnsupported, "the kernel and libfuse did not agree on a protocol");
@@ -173,22 +187,49 @@ void Session::Impl::StartWorker() {
 
 void Session::Impl::Work(Worker* self) {
   pthread_setname_np(pthread_self(), "tarn-fuse");
+  self->slot.Use();
   const RequestBuffer buffer;
-  fuse_buf request{};
-  request.mem = buffer.memory();
+  size_t size = 0;
   while (!stopping.load()) {
     waiting.fetch_add(1, std::memory_order_relaxed);
     self->waiting.store(true);
-    const Received received = stopping.load() ? Received::kAgain : Receive(fd, buffer, &request.size);
+    const Received received = stopping.load() ? Received::kAgain : Receive(fd, buffer, &size);
     self->waiting.store(false);
     waiting.fetch_sub(1, std::memory_order_relaxed);
     if (received == Received::kEnded) {
       End();
       break;
     }
-    if (received == Received::kRequest) fuse_session_process_buf(session, &request);
+    if (received == Received::kRequest) Serve(&self->slot, buffer, size);
   }
   self->left.store(true);
+}
+
+void Session::Impl::Serve(RequestSlot* slot, const RequestBuffer& buffer, size_t size) {
+  fuse_buf request{};
+  request.mem = buffer.memory();
+  const std::span<std::byte> bytes(static_cast<std::byte*>(buffer.memory()), kRequestBytes);
+  RequestSlot::Clock::time_point arrived = RequestSlot::Clock::now();
+  for (;;) {
+    slot->Received(bytes.first(size), arrived);
+    request.size = size;
+    fuse_session_process_buf(session, &request);
+    std::optional<WaitingRequest> next = slot->Next();
+    if (!next && served.gate != nullptr) next = served.gate->TakeUp();
+    if (!next) return;
+    // The kernel's request is the same; libfuse's for it is made anew.
+    fuse_reply_none(next->request);
+    std::copy(next->bytes.begin(), next->bytes.end(), bytes.begin());
+    size = next->bytes.size();
+    arrived = next->arrived;
+  }
+}
+
+std::vector<RequestSlot*> Session::Impl::Slots() const {
+  std::vector<RequestSlot*> slots;
+  const std::lock_guard lock(mutex);
+  for (const auto& worker : workers) slots.push_back(&worker->slot);
+  return slots;
 }
 
 void Session::Impl::End() {
@@ -204,12 +245,14 @@ Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {
 
 Session::~Session() {
   Stop(std::chrono::hours(24));
+  impl_->deadline.reset();
   for (const auto& worker : impl_->workers) worker->thread.join();
 }
 
 Result<std::unique_ptr<Session>> Session::Attach(int fd, const FileSystem* file_system,
-                                                 NegotiatedRecord record, const SessionOptions& options) {
-  auto impl = std::make_unique<Impl>(file_system, std::move(record), options);
+                                                 NegotiatedRecord record, const SessionOptions& options,
+                                                 SourceGate* gate) {
+  auto impl = std::make_unique<Impl>(file_system, std::move(record), options, gate);
   TARN_RETURN_IF_ERROR(impl->Attach(fd));
   return std::unique_ptr<Session>(new Session(std::move(impl)));
 }
@@ -230,6 +273,10 @@ void Session::Start() {
   sigdelset(&blocked, kWakeSignal);
   pthread_sigmask(SIG_SETMASK, &blocked, &before);
   for (unsigned i = 0; i < impl_->options.initial_workers; ++i) impl_->StartWorker();
+  if (impl_->served.gate != nullptr && impl_->options.deadline.count() > 0) {
+    impl_->deadline = std::make_unique<Deadline>(impl_->served.gate, impl_->options.deadline,
+                                                 [impl = impl_.get()] { return impl->Slots(); });
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

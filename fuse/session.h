@@ -7,7 +7,8 @@
 // that come and go cost 2-5 times. No cloned descriptors (their requests die with the process), no splice.
 //
 // Whenever the last worker that waits for requests is about to enter a source, which may be slow, another
-// worker is started first, up to a bound: metadata and cached reads go on while a file server hangs.
+// worker is started first, up to a bound: metadata and cached reads go on while a file server hangs. What one
+// source can hold of them, and what becomes of requests that it holds too long, is in source_gate.h.
 #ifndef TARN_FUSE_SESSION_H_
 #define TARN_FUSE_SESSION_H_
 
@@ -16,13 +17,17 @@
 
 #include "fuse/file_system.h"
 #include "fuse/negotiated.h"
+#include "fuse/source_gate.h"
 #include "tarn/base/result.h"
 
 namespace tarn::fuse {
 
 struct SessionOptions {
   unsigned initial_workers = 4;
-  unsigned max_workers = 64;  // each costs two buffers of 128 KiB and a stack, as far as they are used
+  unsigned max_workers = 128;  // each costs two buffers of 128 KiB and a stack, as far as they are used
+  // How long a request waits for a source before it is answered EIO; 0: for ever. Less than what a file
+  // server needs to come back fails reads that would have been answered.
+  std::chrono::milliseconds deadline{300'000};
 };
 
 class Session {
@@ -30,8 +35,10 @@ class Session {
   // Attaches to `fd`, a mounted /dev/fuse descriptor that the caller keeps open as long as the session lives,
   // and answers INIT: waits for the kernel to send it. `record` holds what shapes answers and is completed
   // with what INIT settles. kUnsupported: the kernel is too old for the protocol Tarn needs.
+  // `gate`, which must outlive the session, bounds how many workers a source holds; null: nothing does.
   static Result<std::unique_ptr<Session>> Attach(int fd, const FileSystem* file_system,
-                                                 NegotiatedRecord record, const SessionOptions& options);
+                                                 NegotiatedRecord record, const SessionOptions& options,
+                                                 SourceGate* gate = nullptr);
   // Stop()s.
   ~Session();
   Session(const Session&) = delete;

@@ -2,16 +2,22 @@
 
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "dataset/archive_places.h"
 #include "dataset/chunk_check.h"
 #include "dataset/descriptor_limit.h"
+#include "dataset/read_ahead.h"
+#include "dataset/read_counters.h"
 #include "dataset/shared_slot.h"
+#include "dataset/source_visit.h"
 #include "tarn/base/bytes.h"
 #include "tarn/base/log.h"
+#include "tarn/io/thread_pool.h"
 
 namespace tarn::dataset {
 namespace {
@@ -36,6 +42,10 @@ struct SeenAccess {
 // Places of an archive that one read may find bad before it gives up: each is left out from then on, so only
 // a source that changes under the read gets here.
 constexpr int kAttempts = 8;
+
+// Looks at archives that are in flight at once, and how long a listing waits for them.
+constexpr unsigned kLookers = 16;
+constexpr std::chrono::seconds kLookPatience{1};
 
 ArchiveState StateOfFailure(ErrorCode code) {
   if (code == ErrorCode::kNotFound) return ArchiveState::kMissing;
@@ -64,12 +74,13 @@ std::string_view ArchiveStateName(ArchiveState state) {
 
 class ArchiveBytes::Archive {
  public:
-  Archive(std::shared_ptr<const index::GenerationReader> from, const index::ManifestRow& row)
+  Archive(std::shared_ptr<const index::GenerationReader> from, const index::ManifestRow& row,
+          SourceGuard* guard)
       : generation(std::move(from)),
         path(row.path),
         id(row.id),
         published_access(row.access),
-        places(row.id) {}
+        places(row.id, path, guard) {}
 
   // For DescriptorLimit.
   bool TakeMark() { return used.exchange(false, std::memory_order_relaxed); }
@@ -90,6 +101,7 @@ class ArchiveBytes::Archive {
   SharedSlot<const Descriptor> descriptor;
   SharedSlot<const SeenAccess> access;
   std::atomic<bool> used{false};
+  std::atomic<bool> asked_ahead{false};  // something was brought in ahead of a reader
   std::atomic<ArchiveState> state{ArchiveState::kUnseen};
 
   // Held while the file is looked for and opened.
@@ -103,13 +115,15 @@ class ArchiveBytes::Archive {
 class ArchiveBytes::Impl {
  public:
   explicit Impl(ArchiveBytesOptions options)
-      : options_(std::move(options)), descriptors_(options_.max_open_files) {
+      : options_(std::move(options)), descriptors_(options_.max_open_files), ahead_(options_.read_ahead) {
     if (!options_.report) options_.report = &Log;
   }
 
   Archive* Add(std::shared_ptr<const index::GenerationReader> generation, const index::ManifestRow& row);
-  Status Read(Archive* archive, uint64_t offset, std::span<std::byte> out);
-  io::FileAccess Access(Archive* archive);
+  Status Read(Archive* archive, uint64_t offset, std::span<std::byte> out, const ArchiveRange* file);
+  Result<io::FileAccess> Access(Archive* archive);
+  void LookAhead(std::span<Archive* const> archives);
+  ReadTotals Totals() const { return counters_.Sum(); }
 
  private:
   using DescriptorReference = std::shared_ptr<const Descriptor>;
@@ -119,19 +133,34 @@ class ArchiveBytes::Impl {
   }
   // The archive's descriptor, looked at within the identity interval.
   Result<DescriptorReference> Acquire(Archive* archive);
+  // Looks at the open file; false when it is not what it was, and is let go of.
+  Result<bool> LookAgain(Archive* archive, const DescriptorReference& descriptor);
+  // Takes archive->mutex. Whoever holds it may be in a source: waiting for it counts as being there, too.
+  Result<std::unique_lock<std::mutex>> LockForOpening(Archive* archive);
+  bool SourceAnswers(const Archive& archive) const;
+  Result<io::FileAccess> LookAtAccess(Archive* archive);
+  static void Remember(Archive* archive, const io::FileAccess& access);
   Result<DescriptorReference> Open(Archive* archive);
-  Status ReadFrom(Archive* archive, const Descriptor& descriptor, uint64_t offset, std::span<std::byte> out);
+  Status ReadFrom(Archive* archive, const Descriptor& descriptor, uint64_t offset, std::span<std::byte> out,
+                  const ArchiveRange* file);
+  // Reads exactly out.size() bytes; those of a file, see ArchiveBytes::Read.
+  Status ReadPlain(Archive* archive, const io::RandomAccessFile& from, uint64_t offset,
+                   std::span<std::byte> out, const ArchiveRange* file);
   // Remembers what a read found out about a place, and lets go of the descriptor.
-  void GiveUp(Archive* archive, const DescriptorReference& descriptor, const Status& why);
+  Status GiveUp(Archive* archive, const DescriptorReference& descriptor, const Status& why);
   // Writes a line unless the same was said last.
   void Report(Archive* archive, LogLevel level, std::string line);
   void Opened(Archive* archive, const OpenedArchive& opened);
 
   ArchiveBytesOptions options_;  // never changed after construction
   DescriptorLimit<Archive> descriptors_;
+  ReadAhead ahead_;
+  ReadCounters counters_;
+  std::once_flag lookers_made_;
   std::mutex mutex_;
   // By dataset number and archive number. Several only if an index broke its own rule, and then kept apart.
   std::unordered_map<uint64_t, std::vector<std::unique_ptr<Archive>>> archives_;  // guarded by mutex_
+  std::unique_ptr<io::ThreadPool> lookers_;  // made when first needed; ends before what it looks at
 };
 
 ArchiveBytes::Archive* ArchiveBytes::Impl::Add(std::shared_ptr<const index::GenerationReader> generation,
@@ -145,14 +174,15 @@ ArchiveBytes::Archive* ArchiveBytes::Impl::Add(std::shared_ptr<const index::Gene
       if (known->id == row.id) archive = known.get();
     }
     if (archive == nullptr)
-      archive = same_number.emplace_back(std::make_unique<Archive>(generation, row)).get();
+      archive = same_number.emplace_back(std::make_unique<Archive>(generation, row, options_.guard)).get();
   }
   const std::lock_guard lock(archive->mutex);
   archive->places.Add(options_.sources, facts.source_path, row.path, row.hint);
   return archive;
 }
 
-Status ArchiveBytes::Impl::Read(Archive* archive, uint64_t offset, std::span<std::byte> out) {
+Status ArchiveBytes::Impl::Read(Archive* archive, uint64_t offset, std::span<std::byte> out,
+                                const ArchiveRange* file) {
   if (out.empty()) return Status::Ok();
   if (offset > archive->id.size || out.size() > archive->id.size - offset) {
     return Status(ErrorCode::kCorrupt, archive->Describe() + " has no bytes " + std::to_string(offset) +
@@ -163,14 +193,19 @@ Status ArchiveBytes::Impl::Read(Archive* archive, uint64_t offset, std::span<std
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     TARN_ASSIGN_OR_RETURN(const DescriptorReference descriptor, Acquire(archive));
     if (!archive->used.load(std::memory_order_relaxed)) archive->used.store(true, std::memory_order_relaxed);
-    status = ReadFrom(archive, *descriptor, offset, out);
-    if (status.ok()) return status;
+    status = ReadFrom(archive, *descriptor, offset, out, file);
+    if (status.ok()) {
+      counters_.CountRead(out.size());
+      return status;
+    }
     if (status.error_number() == ESTALE && !was_stale) {
       // The file server no longer knows this handle: the file was replaced, or the server restarted.
       was_stale = true;
       archive->descriptor.Clear(descriptor);
     } else if (status.code() == ErrorCode::kChanged) {
-      GiveUp(archive, descriptor, status);
+      TARN_RETURN_IF_ERROR(GiveUp(archive, descriptor, status));
+    } else if (status.code() == ErrorCode::kBusy) {
+      return status;
     } else {
       return std::move(status).WithContext(archive->Describe() + " cannot be read");
     }
@@ -178,14 +213,46 @@ Status ArchiveBytes::Impl::Read(Archive* archive, uint64_t offset, std::span<std
   return status;
 }
 
-Status ArchiveBytes::Impl::ReadFrom(Archive* archive, const Descriptor& descriptor, uint64_t offset,
-                                    std::span<std::byte> out) {
-  const OpenedArchive& opened = descriptor.opened;
-  if (opened.ledger == nullptr && options_.verify == VerifyMode::kStat) {
-    TARN_ASSIGN_OR_RETURN(const size_t got, opened.file->ReadAt(offset, out));
-    if (got == out.size()) return Status::Ok();
+Status ArchiveBytes::Impl::ReadPlain(Archive* archive, const io::RandomAccessFile& from, uint64_t offset,
+                                     std::span<std::byte> out, const ArchiveRange* file) {
+  bool give_back = false;
+  if (file != nullptr) {
+    bool in_run = false;
+    const ArchiveRange ahead =
+        ahead_.Note(archive, archive->id.size, *file, {offset, offset + out.size()}, &in_run);
+    // What is there already costs no call for each piece, and is not ours to give back.
+    if (!ahead.empty() && from.Cached(ahead.begin, ahead.size()) != io::CachedPart::kAll) {
+      from.Prefetch(ahead.begin, ahead.size());
+      counters_.CountAhead(ahead.size());
+      archive->asked_ahead.store(true, std::memory_order_relaxed);
+    }
+    if (in_run && archive->asked_ahead.load(std::memory_order_relaxed)) {
+      give_back = true;
+    } else {
+      const std::optional<io::CachedPart> cached = from.Cached(offset, out.size());
+      give_back = cached && *cached != io::CachedPart::kAll;
+    }
+  }
+  TARN_ASSIGN_OR_RETURN(const size_t got, from.ReadAt(offset, out));
+  if (got != out.size()) {
     return Status(ErrorCode::kChanged,
-                  "'" + opened.file->name() + "' ends at offset " + std::to_string(offset + got));
+                  "'" + from.name() + "' ends at offset " + std::to_string(offset + got));
+  }
+  if (give_back) {
+    // Whole pages alone: the first and the last are shared with neighbours, who will be read too.
+    from.DropCache(offset, out.size());
+    counters_.CountDropped(out.size());
+  }
+  return Status::Ok();
+}
+
+Status ArchiveBytes::Impl::ReadFrom(Archive* archive, const Descriptor& descriptor, uint64_t offset,
+                                    std::span<std::byte> out, const ArchiveRange* part_of) {
+  const OpenedArchive& opened = descriptor.opened;
+  const SourceVisit visit(options_.guard, opened.source, archive->path);
+  if (!visit.entered()) return SourceVisit::Refused();
+  if (opened.ledger == nullptr && options_.verify == VerifyMode::kStat) {
+    return ReadPlain(archive, *opened.file, offset, out, part_of);
   }
   bool completed = false;
   const CheckedFile file{
@@ -210,19 +277,37 @@ Result<ArchiveBytes::Impl::DescriptorReference> ArchiveBytes::Impl::Acquire(Arch
   if (descriptor == nullptr) return Open(archive);
   const Clock::time_point looked_at{Clock::duration(descriptor->looked_at.load(std::memory_order_relaxed))};
   if (IsFresh(looked_at)) return descriptor;
+  TARN_ASSIGN_OR_RETURN(const bool as_it_was, LookAgain(archive, descriptor));
+  if (as_it_was) return descriptor;
+  return Open(archive);
+}
+
+Result<bool> ArchiveBytes::Impl::LookAgain(Archive* archive, const DescriptorReference& descriptor) {
+  const SourceVisit visit(options_.guard, descriptor->opened.source, archive->path);
+  if (!visit.entered()) return SourceVisit::Refused();
   const Clock::time_point now = Clock::now();
   const Result<io::FileStat> stat = descriptor->opened.file->Stat();
   if (stat.ok() && stat->identity == descriptor->opened.identity) {
     descriptor->looked_at.store(now.time_since_epoch().count(), std::memory_order_relaxed);
-    return descriptor;
+    Remember(archive, stat->access);
+    return true;
   }
   // Touched, rewritten, or no longer known to its server: whatever is at the path now is judged anew.
   archive->descriptor.Clear(descriptor);
-  return Open(archive);
+  return false;
+}
+
+Result<std::unique_lock<std::mutex>> ArchiveBytes::Impl::LockForOpening(Archive* archive) {
+  std::unique_lock lock(archive->mutex, std::try_to_lock);
+  if (lock.owns_lock()) return lock;
+  const SourceVisit visit(options_.guard, archive->places.looking_in(), archive->path);
+  if (!visit.entered()) return SourceVisit::Refused();
+  lock.lock();
+  return lock;
 }
 
 Result<ArchiveBytes::Impl::DescriptorReference> ArchiveBytes::Impl::Open(Archive* archive) {
-  const std::lock_guard lock(archive->mutex);
+  TARN_ASSIGN_OR_RETURN(const auto lock, LockForOpening(archive));
   // Somebody else opened it, or found out that it cannot be, while we waited.
   if (DescriptorReference descriptor = archive->descriptor.Load()) return descriptor;
   if (!archive->failure.ok() && IsFresh(archive->failed_at)) return archive->failure;
@@ -230,6 +315,7 @@ Result<ArchiveBytes::Impl::DescriptorReference> ArchiveBytes::Impl::Open(Archive
   Result<OpenedArchive> opened = archive->places.Open();
   if (opened.ok()) {
     archive->failure = Status::Ok();
+    Remember(archive, opened->access);
     Opened(archive, *opened);
     auto descriptor = std::make_shared<const Descriptor>(std::move(opened).value());
     archive->descriptor.Exchange(descriptor);
@@ -237,6 +323,7 @@ Result<ArchiveBytes::Impl::DescriptorReference> ArchiveBytes::Impl::Open(Archive
     return DescriptorReference(std::move(descriptor));
   }
   const ErrorCode code = opened.code();
+  if (code == ErrorCode::kBusy) return std::move(opened).status();
   const std::string problem = code == ErrorCode::kNotFound  ? " is missing: "
                               : code == ErrorCode::kChanged ? " was changed: "
                                                             : " cannot be read: ";
@@ -264,10 +351,12 @@ void ArchiveBytes::Impl::Opened(Archive* archive, const OpenedArchive& opened) {
   }
 }
 
-void ArchiveBytes::Impl::GiveUp(Archive* archive, const DescriptorReference& descriptor, const Status& why) {
-  const std::lock_guard lock(archive->mutex);
+Status ArchiveBytes::Impl::GiveUp(Archive* archive, const DescriptorReference& descriptor,
+                                  const Status& why) {
+  TARN_ASSIGN_OR_RETURN(const auto lock, LockForOpening(archive));
   archive->places.MarkBad(descriptor->opened, why.message());
   archive->descriptor.Clear(descriptor);
+  return Status::Ok();
 }
 
 void ArchiveBytes::Impl::Report(Archive* archive, LogLevel level, std::string line) {
@@ -276,16 +365,70 @@ void ArchiveBytes::Impl::Report(Archive* archive, LogLevel level, std::string li
   archive->reported = std::move(line);
 }
 
-io::FileAccess ArchiveBytes::Impl::Access(Archive* archive) {
+void ArchiveBytes::Impl::Remember(Archive* archive, const io::FileAccess& access) {
+  archive->access.Exchange(std::make_shared<const SeenAccess>(SeenAccess{access, Clock::now()}));
+}
+
+Result<io::FileAccess> ArchiveBytes::Impl::Access(Archive* archive) {
+  const auto seen = archive->access.Load();
+  if (seen != nullptr && IsFresh(seen->at)) return seen->access;
+  // Names and attributes go on while a source hangs: what was seen last is good until it can be looked at.
+  if (seen != nullptr && !SourceAnswers(*archive)) return seen->access;
+  Result<io::FileAccess> access = LookAtAccess(archive);
+  if (access.code() == ErrorCode::kBusy && seen != nullptr) return seen->access;
+  return access;
+}
+
+bool ArchiveBytes::Impl::SourceAnswers(const Archive& archive) const {
+  if (options_.guard == nullptr || options_.sources.empty()) return true;
+  const DescriptorReference descriptor = archive.descriptor.Load();
+  return options_.guard->Answers(descriptor != nullptr ? descriptor->opened.source
+                                                       : archive.places.looking_in());
+}
+
+Result<io::FileAccess> ArchiveBytes::Impl::LookAtAccess(Archive* archive) {
+  // One look at an open file serves reads and attributes.
+  if (const DescriptorReference descriptor = archive->descriptor.Load()) {
+    TARN_ASSIGN_OR_RETURN(const bool as_it_was, LookAgain(archive, descriptor));
+    if (as_it_was) return archive->access.Load()->access;
+  }
+  TARN_ASSIGN_OR_RETURN(const auto lock, LockForOpening(archive));
   if (const auto seen = archive->access.Load(); seen != nullptr && IsFresh(seen->at)) return seen->access;
-  const std::lock_guard lock(archive->mutex);
-  if (const auto seen = archive->access.Load(); seen != nullptr && IsFresh(seen->at)) return seen->access;
-  const Result<io::FileAccess> access = archive->places.Access();
-  auto seen = std::make_shared<SeenAccess>();
-  seen->access = access.ok() ? *access : archive->published_access;
-  seen->at = Clock::now();
-  archive->access.Exchange(seen);
-  return seen->access;
+  const Result<io::FileAccess> found = archive->places.Access();
+  if (found.code() == ErrorCode::kBusy) return found;
+  const io::FileAccess access = found.ok() ? *found : archive->published_access;
+  Remember(archive, access);
+  return access;
+}
+
+void ArchiveBytes::Impl::LookAhead(std::span<Archive* const> archives) {
+  struct Batch {
+    std::mutex mutex;
+    std::condition_variable done;
+    size_t left = 0;
+  };
+  if (options_.identity_interval.count() == 0) return;  // nothing that is seen now is good later
+  std::vector<Archive*> unknown;
+  for (Archive* archive : archives) {
+    const auto seen = archive->access.Load();
+    if ((seen == nullptr || !IsFresh(seen->at)) && SourceAnswers(*archive)) unknown.push_back(archive);
+  }
+  if (unknown.size() < 2) return;
+  const SourceVisit visit(options_.guard, unknown.front()->places.looking_in(), unknown.front()->path);
+  if (!visit.entered()) return;
+  std::call_once(lookers_made_, [this] { lookers_ = std::make_unique<io::ThreadPool>(kLookers); });
+  const auto batch = std::make_shared<Batch>();
+  batch->left = unknown.size();
+  for (Archive* archive : unknown) {
+    lookers_->Submit([this, archive, batch] {
+      static_cast<void>(
+          Access(archive));  // remembered by the archive; a failure comes again when it is asked
+      const std::lock_guard lock(batch->mutex);
+      if (--batch->left == 0) batch->done.notify_all();
+    });
+  }
+  std::unique_lock lock(batch->mutex);
+  batch->done.wait_for(lock, kLookPatience, [&] { return batch->left == 0; });
 }
 
 ArchiveBytes::ArchiveBytes(ArchiveBytesOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
@@ -297,10 +440,22 @@ ArchiveBytes::Archive* ArchiveBytes::Add(std::shared_ptr<const index::Generation
 }
 
 Status ArchiveBytes::Read(Archive* archive, uint64_t offset, std::span<std::byte> out) {
-  return impl_->Read(archive, offset, out);
+  return impl_->Read(archive, offset, out, nullptr);
 }
 
-io::FileAccess ArchiveBytes::Access(Archive* archive) {
+Status ArchiveBytes::Read(Archive* archive, uint64_t offset, std::span<std::byte> out, ArchiveRange file) {
+  return impl_->Read(archive, offset, out, &file);
+}
+
+void ArchiveBytes::LookAhead(std::span<Archive* const> archives) {
+  impl_->LookAhead(archives);
+}
+
+ReadTotals ArchiveBytes::Totals() const {
+  return impl_->Totals();
+}
+
+Result<io::FileAccess> ArchiveBytes::Access(Archive* archive) {
   return impl_->Access(archive);
 }
 

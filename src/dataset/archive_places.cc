@@ -1,8 +1,10 @@
 #include "dataset/archive_places.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
+#include "dataset/source_visit.h"
 #include "tarn/base/bytes.h"
 #include "tarn/io/filesystem.h"
 
@@ -29,13 +31,15 @@ std::string ArchivePlaces::Place::Name() const {
 void ArchivePlaces::Add(const std::vector<std::shared_ptr<io::Source>>& sources,
                         const std::string& source_path, const std::string& path,
                         const io::FileIdentity& hint) {
-  for (const std::shared_ptr<io::Source>& source : sources) {
+  for (size_t number = 0; number < sources.size(); ++number) {
+    const std::shared_ptr<io::Source>& source = sources[number];
     for (const std::string& below : {io::JoinPath(source_path, path), path}) {
       const auto known = std::find_if(places_.begin(), places_.end(), [&](const Place& place) {
         return place.source == source && place.path == below;
       });
       Place& place = known != places_.end() ? *known : places_.emplace_back();
       place.source = source;
+      place.source_number = number;
       place.path = below;
       if (std::find(place.hints.begin(), place.hints.end(), hint) == place.hints.end()) {
         place.hints.push_back(hint);
@@ -46,6 +50,9 @@ void ArchivePlaces::Add(const std::vector<std::shared_ptr<io::Source>>& sources,
 
 Result<OpenedArchive> ArchivePlaces::OpenPlace(size_t index, bool* plain) {
   Place& place = places_[index];
+  looking_in_.store(place.source_number, std::memory_order_relaxed);
+  const SourceVisit visit(guard_, place.source_number, path_);
+  if (!visit.entered()) return SourceVisit::Refused();
   auto file = place.source->Open(place.path);
   if (file.code() == ErrorCode::kInvalidArgument) {
     return Status(ErrorCode::kChanged, "found no regular file at '" + place.Name() + "'");
@@ -64,8 +71,12 @@ Result<OpenedArchive> ArchivePlaces::OpenPlace(size_t index, bool* plain) {
     return Status(ErrorCode::kChanged, place.bad);
   }
   (*file)->Advise(io::AccessPattern::kRandom);
-  OpenedArchive opened{
-      .file = std::move(file).value(), .identity = stat.identity, .place = index, .ledger = {}};
+  OpenedArchive opened{.file = std::move(file).value(),
+                       .identity = stat.identity,
+                       .access = stat.access,
+                       .place = index,
+                       .source = place.source_number,
+                       .ledger = {}};
   *plain = std::any_of(place.hints.begin(), place.hints.end(),
                        [&](const io::FileIdentity& hint) { return AgreesWith(stat.identity, hint); });
   if (!*plain) {
@@ -75,16 +86,34 @@ Result<OpenedArchive> ArchivePlaces::OpenPlace(size_t index, bool* plain) {
   return opened;
 }
 
+std::vector<size_t> ArchivePlaces::Order() const {
+  std::vector<size_t> order(places_.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (found_last_ < order.size()) {
+    std::rotate(order.begin(), order.begin() + static_cast<ptrdiff_t>(found_last_),
+                order.begin() + static_cast<ptrdiff_t>(found_last_) + 1);
+  }
+  return order;
+}
+
 Result<OpenedArchive> ArchivePlaces::Open() {
   Status worst(ErrorCode::kNotFound, places_.empty() ? "there is no source" : "");
   std::string found;
   Result<OpenedArchive> fallback = worst;
-  for (size_t i = 0; i < places_.size(); ++i) {
+  bool refused = false;
+  for (const size_t i : Order()) {
     bool plain = false;
     Result<OpenedArchive> opened = OpenPlace(i, &plain);
     if (opened.ok()) {
-      if (plain) return opened;
+      if (plain) {
+        found_last_ = i;
+        return opened;
+      }
       if (!fallback.ok()) fallback = std::move(opened);
+      continue;
+    }
+    if (opened.code() == ErrorCode::kBusy) {
+      refused = true;
       continue;
     }
     if (!found.empty()) found += "; ";
@@ -93,6 +122,7 @@ Result<OpenedArchive> ArchivePlaces::Open() {
     if (worst.message().empty() || Weight(opened.code()) > Weight(worst.code())) worst = opened.status();
   }
   if (fallback.ok() || places_.empty()) return fallback;
+  if (refused) return SourceVisit::Refused();
   return Status(worst.code(), found).WithHint(worst.hint());
 }
 
@@ -101,13 +131,22 @@ void ArchivePlaces::MarkBad(const OpenedArchive& opened, std::string why) {
   if (place.seen == opened.identity) place.bad = std::move(why);
 }
 
-Result<io::FileAccess> ArchivePlaces::Access() const {
+Result<io::FileAccess> ArchivePlaces::Access() {
   Status status(ErrorCode::kNotFound, "nowhere to be found");
-  for (const Place& place : places_) {
+  bool refused = false;
+  for (const size_t i : Order()) {
+    const Place& place = places_[i];
+    looking_in_.store(place.source_number, std::memory_order_relaxed);
+    const SourceVisit visit(guard_, place.source_number, path_);
+    if (!visit.entered()) {
+      refused = true;
+      continue;
+    }
     const Result<io::FileStat> stat = place.source->Stat(place.path);
     if (stat.ok() && stat->type == io::FileType::kRegular) return stat->access;
     if (!stat.ok()) status = stat.status();
   }
+  if (refused) return SourceVisit::Refused();
   return status;
 }
 

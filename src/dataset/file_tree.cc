@@ -135,7 +135,8 @@ Result<Attributes> FileTree::Impl::OfTreeDentry(const AttachedGeneration& genera
   if (dentry.kind == index::TreeDentryKind::kDirectory) return OfTreeDirectory(generation, dentry.number);
   TARN_ASSIGN_OR_RETURN(const AttachedFile* const file, RequireFile(generation, dentry.number));
   if (dentry.kind == index::TreeDentryKind::kLooseFile) return OfWholeFile(*file, 0);
-  return OfArchiveDirectory(generation, *file, bytes_->Access(file->bytes), tar::kRootDirectory);
+  TARN_ASSIGN_OR_RETURN(const io::FileAccess access, bytes_->Access(file->bytes));
+  return OfArchiveDirectory(generation, *file, access, tar::kRootDirectory);
 }
 
 Result<Attributes> FileTree::Impl::OfTreeDirectory(const AttachedGeneration& generation,
@@ -146,7 +147,8 @@ Result<Attributes> FileTree::Impl::OfTreeDirectory(const AttachedGeneration& gen
 }
 
 Result<Attributes> FileTree::Impl::OfWholeFile(const AttachedFile& file, uint32_t ordinal) const {
-  return WholeFileAttributes(options_, bytes_->Access(file.bytes), FileNode(file, ordinal), file.row);
+  TARN_ASSIGN_OR_RETURN(const io::FileAccess access, bytes_->Access(file.bytes));
+  return WholeFileAttributes(options_, access, FileNode(file, ordinal), file.row);
 }
 
 Result<Attributes> FileTree::Impl::OfArchiveDirectory(const AttachedGeneration& generation,
@@ -187,7 +189,7 @@ Result<std::optional<Attributes>> FileTree::Impl::Lookup(NodeId parent, std::str
   index::DentryRecord dentry;
   TARN_ASSIGN_OR_RETURN(const bool there, reader.GetDentry(archive.row.id, directory.number, name, &dentry));
   if (!there) return nothing;
-  const io::FileAccess access = bytes_->Access(archive.bytes);
+  TARN_ASSIGN_OR_RETURN(const io::FileAccess access, bytes_->Access(archive.bytes));
   if (dentry.type == tar::MemberType::kDirectory) {
     TARN_ASSIGN_OR_RETURN(const Attributes attributes,
                           OfArchiveDirectory(*directory.generation, archive, access, dentry.child_directory));
@@ -202,14 +204,15 @@ Result<Attributes> FileTree::Impl::GetAttributes(NodeId node) const {
   if (node.IsDirectory()) {
     TARN_ASSIGN_OR_RETURN(const Directory directory, ResolveDirectory(node));
     if (directory.archive == nullptr) return OfTreeDirectory(*directory.generation, directory.number);
-    return OfArchiveDirectory(*directory.generation, *directory.archive,
-                              bytes_->Access(directory.archive->bytes), directory.number);
+    TARN_ASSIGN_OR_RETURN(const io::FileAccess access, bytes_->Access(directory.archive->bytes));
+    return OfArchiveDirectory(*directory.generation, *directory.archive, access, directory.number);
   }
   TARN_ASSIGN_OR_RETURN(const File file, ResolveFile(node));
   if (file.whole) return OfWholeFile(*file.file, file.ordinal);
   index::MemberRecord member;
   TARN_RETURN_IF_ERROR(ReadMember(node, file, &member));
-  return OfMember(*file.file, bytes_->Access(file.file->bytes), file.ordinal, member);
+  TARN_ASSIGN_OR_RETURN(const io::FileAccess access, bytes_->Access(file.file->bytes));
+  return OfMember(*file.file, access, file.ordinal, member);
 }
 
 // Members that no name shows have no node: directories have ids of their own, hard links are their targets.
@@ -326,7 +329,9 @@ Result<size_t> FileTree::Impl::ReadSparse(const AttachedFile& archive, const Spa
       if (piece > 0) std::memset(target.data(), 0, piece);
     } else if (piece > 0) {
       TARN_RETURN_IF_ERROR(
-          bytes_->Read(archive.bytes, static_cast<uint64_t>(extent.archive_offset) + skip, target));
+          bytes_->Read(archive.bytes, static_cast<uint64_t>(extent.archive_offset) + skip, target,
+                       ArchiveRange{static_cast<uint64_t>(extent.archive_offset),
+                                    static_cast<uint64_t>(extent.archive_offset) + extent.length}));
     }
     done += piece;
   }
@@ -344,7 +349,8 @@ Result<size_t> FileTree::Impl::Read(NodeId node, uint64_t offset, std::span<std:
   }
   const size_t wanted = Clip(place.size, offset, out.size());
   if (wanted > 0) {
-    TARN_RETURN_IF_ERROR(bytes_->Read(file.file->bytes, place.archive_offset + offset, out.first(wanted)));
+    TARN_RETURN_IF_ERROR(bytes_->Read(file.file->bytes, place.archive_offset + offset, out.first(wanted),
+                                      ArchiveRange{place.archive_offset, place.archive_offset + place.size}));
   }
   return wanted;
 }

@@ -85,6 +85,8 @@ class FileTree::Impl {
   // Listing (listing.cc). The name behind which a cookie goes on; empty for cookie 0.
   Result<std::string> NameOfTreeCookie(const Directory& directory, uint64_t cookie) const;
   Result<std::string> NameOfArchiveCookie(const Directory& directory, uint64_t cookie) const;
+  // Has the archives behind the next names looked at, all at once; gives how many names that were.
+  Result<size_t> LookAhead(const AttachedGeneration& generation, index::TreeDentryCursor* scout) const;
   Status ListTree(const Directory& directory, uint64_t cookie, bool with_attributes,
                   const std::function<bool(const ListedEntry&)>& visit) const;
   Status ListArchive(const Directory& directory, uint64_t cookie, bool with_attributes,

@@ -94,17 +94,43 @@ Status FileTree::Impl::List(NodeId node, uint64_t cookie, bool with_attributes,
                                       : ListArchive(directory, cookie, with_attributes, visit);
 }
 
+Result<size_t> FileTree::Impl::LookAhead(const AttachedGeneration& generation,
+                                         index::TreeDentryCursor* scout) const {
+  constexpr size_t kAtOnce = 128;  // about as many as one answer to the kernel holds
+  std::vector<ArchiveBytes::Archive*> archives;
+  std::string_view name;
+  index::TreeDentryRecord dentry;
+  size_t names = 0;
+  for (; names < kAtOnce; ++names) {
+    TARN_ASSIGN_OR_RETURN(const bool more, scout->Next(&name, &dentry));
+    if (!more) break;
+    if (dentry.kind == index::TreeDentryKind::kDirectory) continue;
+    TARN_ASSIGN_OR_RETURN(const AttachedFile* const file, RequireFile(generation, dentry.number));
+    archives.push_back(file->bytes);
+  }
+  bytes_->LookAhead(archives);
+  return names;
+}
+
 Status FileTree::Impl::ListTree(const Directory& directory, uint64_t cookie, bool with_attributes,
                                 const std::function<bool(const ListedEntry&)>& visit) const {
   const AttachedGeneration& generation = *directory.generation;
   TARN_ASSIGN_OR_RETURN(const std::string after, NameOfTreeCookie(directory, cookie));
   const auto cursor = generation.reader().TreeDentries(directory.number);
   TARN_RETURN_IF_ERROR(cursor->Seek(after));
+  // Goes before the other one and looks at the archives.
+  const auto scout = with_attributes ? generation.reader().TreeDentries(directory.number) : nullptr;
+  if (scout != nullptr) TARN_RETURN_IF_ERROR(scout->Seek(after));
+  size_t looked_at = 0;
   std::string_view name;
   index::TreeDentryRecord dentry;
   while (true) {
+    if (scout != nullptr && looked_at == 0) {
+      TARN_ASSIGN_OR_RETURN(looked_at, LookAhead(generation, scout.get()));
+    }
     TARN_ASSIGN_OR_RETURN(const bool more, cursor->Next(&name, &dentry));
     if (!more) return Status::Ok();
+    if (looked_at > 0) --looked_at;
     ListedEntry entry{.name = name, .attributes = {}, .cookie = CookieOf(dentry)};
     if (with_attributes) {
       TARN_ASSIGN_OR_RETURN(entry.attributes, OfTreeDentry(generation, dentry));
@@ -132,7 +158,7 @@ Status FileTree::Impl::ListArchive(const Directory& directory, uint64_t cookie, 
   io::FileAccess access;
   if (with_attributes) {
     members = reader.Members(archive.row.id, archive.facts.defaults);
-    access = bytes_->Access(archive.bytes);
+    TARN_ASSIGN_OR_RETURN(access, bytes_->Access(archive.bytes));
   }
   std::string_view name;
   index::DentryRecord dentry;

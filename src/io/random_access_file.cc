@@ -19,6 +19,8 @@ Result<size_t> RandomAccessFile::ReadCachedAt(uint64_t, std::span<std::byte>) co
 
 void RandomAccessFile::Advise(AccessPattern) const {}
 
+void RandomAccessFile::Prefetch(uint64_t, uint64_t) const {}
+
 void RandomAccessFile::DropCache(uint64_t, uint64_t) const {}
 
 }  // namespace tarn::io

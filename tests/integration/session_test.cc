@@ -17,6 +17,7 @@
 
 #include "fuse/mount_point.h"
 #include "fuse/operation.h"
+#include "fuse/source_gate.h"
 #include "support/child.h"
 #include "support/mount.h"
 #include "support/scratch.h"
@@ -35,6 +36,11 @@ class GatedSource final : public io::Source {
       : below_(std::move(below)), gated_(std::move(gated)) {}
 
   void Shut() { shut_ = true; }
+  // Also for whoever looks at the archive or opens it.
+  void ShutForLooks() {
+    looks_too_ = true;
+    Shut();
+  }
   void OpenGate() {
     const std::lock_guard lock(mutex_);
     shut_ = false;
@@ -43,11 +49,15 @@ class GatedSource final : public io::Source {
   unsigned hanging() const { return hanging_; }
 
   Result<std::unique_ptr<io::RandomAccessFile>> Open(std::string_view path) const override {
+    Look(path);
     TARN_ASSIGN_OR_RETURN(auto file, below_->Open(path));
     return std::unique_ptr<io::RandomAccessFile>(
         std::make_unique<File>(std::move(file), path.ends_with(gated_) ? this : nullptr));
   }
-  Result<io::FileStat> Stat(std::string_view path) const override { return below_->Stat(path); }
+  Result<io::FileStat> Stat(std::string_view path) const override {
+    Look(path);
+    return below_->Stat(path);
+  }
   Result<std::vector<io::DirectoryItem>> List(std::string_view path) const override {
     return below_->List(path);
   }
@@ -62,7 +72,10 @@ class GatedSource final : public io::Source {
       if (gate_ != nullptr) gate_->Pass();
       return below_->ReadAt(offset, out);
     }
-    Result<io::FileStat> Stat() const override { return below_->Stat(); }
+    Result<io::FileStat> Stat() const override {
+      if (gate_ != nullptr && gate_->looks_too_) gate_->Pass();
+      return below_->Stat();
+    }
     const std::string& name() const override { return below_->name(); }
 
    private:
@@ -70,6 +83,9 @@ class GatedSource final : public io::Source {
     const GatedSource* gate_;
   };
 
+  void Look(std::string_view path) const {
+    if (looks_too_ && path.ends_with(gated_)) Pass();
+  }
   void Pass() const {
     std::unique_lock lock(mutex_);
     ++hanging_;
@@ -80,12 +96,13 @@ class GatedSource final : public io::Source {
   std::shared_ptr<io::Source> below_;
   std::string gated_;
   std::atomic<bool> shut_{false};
+  std::atomic<bool> looks_too_{false};
   mutable std::atomic<unsigned> hanging_{0};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
 };
 
-constexpr int kFiles = 40;
+constexpr int kFiles = 80;
 
 class SessionTest : public testing::Test {
  protected:
@@ -112,16 +129,24 @@ class SessionTest : public testing::Test {
     session_.reset();
   }
 
+  // `quick.tar` lies in the second source alone, so that one source can hang and the other not.
   void Serve(const SessionOptions& options) {
     auto root = index::IndexRoot::Open(scratch_ / "index");
     ASSERT_TRUE(root.ok());
     auto generation = index::GenerationReader::Open((*root)->GenerationPath("set", 1));
     ASSERT_TRUE(generation.ok()) << generation.status().ToString();
-    auto directory = io::OpenSource(scratch_ / "data");
-    ASSERT_TRUE(directory.ok());
-    gate_ = std::make_shared<GatedSource>(std::move(directory).value(), "slow.tar");
+    auto slow = io::OpenSource(scratch_ / "data");
+    ASSERT_TRUE(slow.ok());
+    std::filesystem::create_directory(scratch_ / "near");
+    std::filesystem::rename(scratch_ / "data/quick.tar", scratch_ / "near/quick.tar");
+    auto near = io::OpenSource(scratch_ / "near");
+    ASSERT_TRUE(near.ok());
+    gate_ = std::make_shared<GatedSource>(std::move(slow).value(), "slow.tar");
+    source_gate_ = std::make_unique<SourceGate>(std::vector<std::string>{gate_->name(), (*near)->name()},
+                                                options.max_workers);
     dataset::ArchiveBytesOptions bytes;
-    bytes.sources = {gate_};
+    bytes.sources = {gate_, std::move(near).value()};
+    bytes.guard = source_gate_.get();
     tree_ = std::make_unique<dataset::FileTree>(dataset::FileTreeOptions(),
                                                 std::make_shared<dataset::ArchiveBytes>(std::move(bytes)));
     const auto node = tree_->Attach(std::move(generation).value());
@@ -131,7 +156,8 @@ class SessionTest : public testing::Test {
                                      {.source = "tarn:set@1", .allow_other = true, .max_read = kMaxRead});
     ASSERT_TRUE(mounted.ok()) << mounted.status().ToString();
     mount_ = std::make_unique<MountPoint>(std::move(mounted).value());
-    auto session = Session::Attach(mount_->fd(), file_system_.get(), NegotiatedRecord(), options);
+    auto session =
+        Session::Attach(mount_->fd(), file_system_.get(), NegotiatedRecord(), options, source_gate_.get());
     ASSERT_TRUE(session.ok()) << session.status().ToString();
     session_ = std::move(session).value();
     session_->Start();
@@ -176,6 +202,7 @@ class SessionTest : public testing::Test {
 
   support::Scratch scratch_;
   std::shared_ptr<GatedSource> gate_;
+  std::unique_ptr<SourceGate> source_gate_;
   std::unique_ptr<dataset::FileTree> tree_;
   std::unique_ptr<FileSystem> file_system_;
   std::unique_ptr<MountPoint> mount_;
@@ -202,11 +229,146 @@ TEST_F(SessionTest, NoMoreWorkersAreStartedThanAllowed) {
   ASSERT_NO_FATAL_FAILURE(Serve({.initial_workers = 1, .max_workers = 5}));
   gate_->Shut();
   const std::vector<pid_t> readers = StartSlowReaders(12);
-  EXPECT_TRUE(Soon([&] { return gate_->hanging() == 5; })) << gate_->hanging();
-  EXPECT_EQ(session_->workers(), 5U);
+  EXPECT_TRUE(Soon([&] { return gate_->hanging() == 2; })) << gate_->hanging();
+  EXPECT_LE(session_->workers(), 5U);
   gate_->OpenGate();
   for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(60)), 0);
-  EXPECT_EQ(session_->workers(), 5U);
+  EXPECT_LE(session_->workers(), 5U);
+}
+
+// More readers hang than there are workers: half of them are inside, the rest of the requests wait without a
+// thread, and everything else goes on.
+TEST_F(SessionTest, MoreReadersThanWorkersHangAndOthersAreServed) {
+  ASSERT_NO_FATAL_FAILURE(Serve({.initial_workers = 2, .max_workers = 16}));
+  gate_->Shut();
+  const std::vector<pid_t> readers = StartSlowReaders(64);
+  EXPECT_TRUE(Soon([&] { return source_gate_->Totals()[0].waiting == 64 - 8; }))
+      << source_gate_->Totals()[0].waiting;
+  EXPECT_EQ(gate_->hanging(), 8U);
+  EXPECT_LE(session_->workers(), 16U);
+  EXPECT_TRUE(InReader([&] {
+    for (int i = 0; i < kFiles; ++i) {
+      EXPECT_EQ(support::Scratch::Read(Path("quick", i)), "quick" + std::to_string(i));
+    }
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_ / "mnt/slow"), {}), kFiles);
+    struct stat status {};
+    EXPECT_EQ(stat(Path("quick", 7).c_str(), &status), 0);
+  }));
+  gate_->OpenGate();
+  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(60)), 0);
+  const SourceTotals totals = source_gate_->Totals()[0];
+  EXPECT_EQ(totals.inside, 0U);
+  EXPECT_EQ(totals.waiting, 0U);
+  EXPECT_EQ(totals.timed_out, 0U);
+  EXPECT_GE(totals.set_aside, 64U - 8U);
+}
+
+// Attributes of an archive's members depend on the archive file: looking at it is a call into its source, and
+// a lookup that hangs there holds a worker as a read does.
+TEST_F(SessionTest, LookupsThatHangInASourceDoNotStopAnother) {
+  ASSERT_NO_FATAL_FAILURE(Serve({.initial_workers = 2, .max_workers = 8}));
+  gate_->ShutForLooks();
+  std::vector<pid_t> lookers;
+  for (int i = 0; i < 24; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      LetGoOfTheServer();
+      struct stat status {};
+      _exit(stat(Path("slow", i).c_str(), &status) == 0 ? 0 : 1);
+    }
+    lookers.push_back(pid);
+  }
+  EXPECT_TRUE(Soon([&] { return gate_->hanging() > 0; }));
+  EXPECT_TRUE(InReader([&] { EXPECT_EQ(support::Scratch::Read(Path("quick", 3)), "quick3"); }));
+  EXPECT_LE(gate_->hanging(), 4U);
+  gate_->OpenGate();
+  for (const pid_t looker : lookers) EXPECT_EQ(support::WaitForChild(looker, std::chrono::seconds(60)), 0);
+}
+
+// The archive was looked at before its source began to hang: names and attributes that nobody has asked for
+// yet are answered with what was seen then.
+TEST_F(SessionTest, NamesAndAttributesGoOnWhileASourceHangs) {
+  ASSERT_NO_FATAL_FAILURE(Serve({.initial_workers = 2, .max_workers = 8}));
+  EXPECT_TRUE(InReader([&] { EXPECT_EQ(support::Scratch::Read(Path("slow", 70)), "slow70"); }));
+  gate_->ShutForLooks();
+  const std::vector<pid_t> readers = StartSlowReaders(24);
+  EXPECT_TRUE(Soon([&] { return gate_->hanging() > 0 && !source_gate_->Answers(0); }));
+  EXPECT_TRUE(InReader([&] {
+    for (int i = 30; i < kFiles; ++i) {
+      struct stat status {};
+      EXPECT_EQ(stat(Path("slow", i).c_str(), &status), 0) << i;
+    }
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(scratch_ / "mnt/slow"), {}), kFiles);
+  }));
+  gate_->OpenGate();
+  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(60)), 0);
+}
+
+TEST_F(SessionTest, AReadThatExceedsTheDeadlineFailsIsCountedAndNamed) {
+  ASSERT_NO_FATAL_FAILURE(
+      Serve({.initial_workers = 2, .max_workers = 8, .deadline = std::chrono::milliseconds(300)}));
+  gate_->Shut();
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(InReader([&] {
+    char text[64];
+    const int fd = open(Path("slow", 1).c_str(), O_RDONLY);
+    EXPECT_NE(fd, -1);
+    EXPECT_EQ(read(fd, text, sizeof(text)), -1);
+    EXPECT_EQ(errno, EIO);
+  }));
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_NE(log.find("has not answered for 'slow.tar' within 0.3 s"), std::string::npos) << log;
+  EXPECT_NE(log.find(gate_->name()), std::string::npos) << log;
+  EXPECT_GE(source_gate_->Totals()[0].timed_out, 1U);
+  EXPECT_GE(gate_->hanging(), 1U);
+  gate_->OpenGate();
+  // What the hung worker comes back with goes nowhere; whoever reads now gets the bytes.
+  EXPECT_TRUE(InReader([&] { EXPECT_EQ(support::Scratch::Read(Path("slow", 1)), "slow1"); }));
+  EXPECT_TRUE(Soon([&] { return source_gate_->Totals()[0].inside == 0; }));
+}
+
+// Those that wait for a hung source without a worker have the same deadline.
+TEST_F(SessionTest, EveryReaderOfAHungSourceIsToldAtTheDeadline) {
+  ASSERT_NO_FATAL_FAILURE(
+      Serve({.initial_workers = 2, .max_workers = 8, .deadline = std::chrono::milliseconds(300)}));
+  gate_->Shut();
+  std::vector<pid_t> readers;
+  for (int i = 0; i < 40; ++i) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      LetGoOfTheServer();
+      char text[64];
+      const int fd = open(Path("slow", i).c_str(), O_RDONLY);
+      _exit(fd != -1 && read(fd, text, sizeof(text)) == -1 && errno == EIO ? 0 : 1);
+    }
+    readers.push_back(pid);
+  }
+  for (const pid_t reader : readers) EXPECT_EQ(support::WaitForChild(reader, std::chrono::seconds(60)), 0);
+  EXPECT_EQ(gate_->hanging(), 4U);
+  gate_->OpenGate();
+}
+
+// The source answers at the very moment at which the deadline passes, again and again: a reader gets the file
+// or EIO, nothing else, and the mount goes on.
+TEST_F(SessionTest, AnAnswerAndTheDeadlineCanRace) {
+  ASSERT_NO_FATAL_FAILURE(
+      Serve({.initial_workers = 2, .max_workers = 8, .deadline = std::chrono::milliseconds(20)}));
+  for (int i = 0; i < 30; ++i) {
+    gate_->Shut();
+    const pid_t pid = fork();
+    if (pid == 0) {
+      LetGoOfTheServer();
+      char text[64] = {};
+      const int fd = open(Path("slow", i).c_str(), O_RDONLY);
+      const ssize_t got = fd == -1 ? -1 : read(fd, text, sizeof(text));
+      _exit((got == -1 && errno == EIO) || std::string(text) == "slow" + std::to_string(i) ? 0 : 1);
+    }
+    EXPECT_TRUE(Soon([&] { return gate_->hanging() > 0; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(15 + i % 12));
+    gate_->OpenGate();
+    EXPECT_EQ(support::WaitForChild(pid, std::chrono::seconds(60)), 0) << i;
+  }
+  EXPECT_TRUE(InReader([&] { EXPECT_EQ(support::Scratch::Read(Path("quick", 1)), "quick1"); }));
 }
 
 TEST_F(SessionTest, TheKernelAsksOnceToOpenAndNotAtAllToReadAgain) {

@@ -83,6 +83,7 @@ class FakeSource final : public io::Source {
   mutable std::atomic<int> stats{0};
   mutable std::atomic<int> reads{0};
   mutable std::atomic<uint64_t> read_bytes{0};
+  mutable std::atomic<uint64_t> ahead_bytes{0};
   mutable std::atomic<int> open_now{0};
   mutable std::atomic<int> random_advice{0};
 
@@ -131,6 +132,7 @@ class FakeSource::OpenFile final : public io::RandomAccessFile {
   void Advise(io::AccessPattern pattern) const override {
     if (pattern == io::AccessPattern::kRandom) source_->random_advice++;
   }
+  void Prefetch(uint64_t, uint64_t length) const override { source_->ahead_bytes += length; }
   const std::string& name() const override { return name_; }
 
  private:

@@ -11,8 +11,7 @@
 //                                         leave, once per observed identity
 //     other size, or a bad chunk          the next place is tried; if none is good, kChanged
 //     gone                                the next place is tried; if none has it, kNotFound; served again
-//     when
-//                                         it is back
+//                                         when it is back
 //
 // What is not as it should be is logged once per event: dataset, path, ArchiveId expected, what was found and
 // where. A failure is kept for one identity interval, so that a thousand readers of a missing archive do not
@@ -35,11 +34,36 @@
 
 #include "tarn/base/log.h"
 #include "tarn/base/result.h"
+#include "tarn/dataset/source_guard.h"
 #include "tarn/index/generation_reader.h"
 #include "tarn/index/records.h"
 #include "tarn/io/random_access_file.h"
 
 namespace tarn::dataset {
+
+// A range of an archive.
+struct ArchiveRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;  // behind its last byte
+  bool empty() const { return begin >= end; }
+  uint64_t size() const { return empty() ? 0 : end - begin; }
+};
+
+// What is asked for before somebody reads it, when files are read front to back or one behind the other.
+struct ReadAheadOptions {
+  uint64_t max_bytes = uint64_t{8} << 20;  // ahead of one reader; 0: nothing is read ahead
+  // Ahead of all readers together. More hides the latency of more of them; it is page cache of the source.
+  uint64_t total_bytes = uint64_t{128} << 20;
+};
+
+// Counted since the start. What the source was asked for is read_bytes (as far as it was not asked for ahead)
+// and ahead_bytes.
+struct ReadTotals {
+  uint64_t reads = 0;
+  uint64_t read_bytes = 0;     // given to readers
+  uint64_t ahead_bytes = 0;    // asked for ahead of them
+  uint64_t dropped_bytes = 0;  // ranges whose pages were given back because readers have them now
+};
 
 enum class VerifyMode : uint8_t {
   kStat,   // as above
@@ -53,6 +77,9 @@ struct ArchiveBytesOptions {
   VerifyMode verify = VerifyMode::kStat;
   // Descriptors held between reads; the least recently used are closed. Reads in progress hold theirs on top.
   unsigned max_open_files = 512;
+  ReadAheadOptions read_ahead;
+  // Asked before every call into a source; null: nobody is. Must outlive the ArchiveBytes.
+  SourceGuard* guard = nullptr;
   // Gets the line for each event (see above); empty: the log of the process. Called with a lock of the
   // archive held, so it must not ask about archives.
   std::function<void(LogLevel level, std::string_view line)> report;
@@ -84,14 +111,25 @@ class ArchiveBytes {
 
   // Reads exactly out.size() bytes of the archive at `offset`, or fails: kChanged, kNotFound, kIo or another
   // error of the source; kCorrupt when they do not lie within the archive. Never gives bytes of something
-  // else, never fills in zeros. What `out` holds after a failure is not to be used.
+  // else, never fills in zeros. What `out` holds after a failure is not to be used. kBusy: the guard let
+  // nobody into the source.
   Status Read(Archive* archive, uint64_t offset, std::span<std::byte> out);
+  // The same for bytes of a file that lies at `file`: what it is part of tells what will be read next, and
+  // the page cache of the source gives back what it was filled with for this read: whoever reads through a
+  // mount has the bytes in the mount's. Pages that were in it before stay.
+  Status Read(Archive* archive, uint64_t offset, std::span<std::byte> out, ArchiveRange file);
 
-  // Owner, group and mode of the archive file, at most one identity interval old: may wait for the source.
-  // From the manifest while the file cannot be looked at.
-  io::FileAccess Access(Archive* archive);
+  // Owner, group and mode of the archive file, at most one identity interval old: may wait for the source,
+  // unless they were seen before and the source does not answer.
+  // From the manifest while the file cannot be looked at; fails only with kBusy, as Read.
+  Result<io::FileAccess> Access(Archive* archive);
+
+  // Looks at those of `archives` whose Access is not known, several at once, so that asking for it one by one
+  // then waits for none: a directory of many archives on a far server. Gives up waiting after a second.
+  void LookAhead(std::span<Archive* const> archives);
 
   ArchiveState State(const Archive* archive) const;
+  ReadTotals Totals() const;
 
  private:
   class Impl;

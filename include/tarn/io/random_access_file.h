@@ -82,6 +82,9 @@ class RandomAccessFile {
 
   // Says how the file will be read. No effect on what is read.
   virtual void Advise(AccessPattern pattern) const;
+  // Says that [offset, offset + length) will be read soon: the system may begin to bring it into its cache.
+  // Does not wait for it, and no failure is told.
+  virtual void Prefetch(uint64_t offset, uint64_t length) const;
   // Says that the pages of [offset, offset + length) will not be needed again; 0 length means to the end.
   virtual void DropCache(uint64_t offset, uint64_t length) const;
 

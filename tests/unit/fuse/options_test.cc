@@ -49,10 +49,18 @@ TEST_F(OptionsTest, TheDefaultsAreThoseOfTheManual) {
   EXPECT_EQ(command.tree.umask, 0U);
   EXPECT_EQ(command.verify, dataset::VerifyMode::kStat);
   EXPECT_EQ(command.identity_interval.count(), 1000);
-  EXPECT_EQ(command.session.max_workers, 64U);
+  EXPECT_EQ(command.session.max_workers, 128U);
+  EXPECT_EQ(command.session.deadline.count(), 300000);
+  EXPECT_EQ(command.read_ahead.max_bytes, uint64_t{8} << 20);
   EXPECT_EQ(command.unmount_grace.count(), 10000);
   EXPECT_FALSE(command.foreground);
   EXPECT_EQ(command.allow_other, geteuid() == 0);
+}
+
+TEST_F(OptionsTest, ADeadlineOfNoneIsForEverAndTheSmallestIsNotNone) {
+  EXPECT_EQ(Mount({"--source-deadline", "0"}).session.deadline.count(), 0);
+  EXPECT_EQ(Mount({"--source-deadline", "0.0001"}).session.deadline.count(), 1);
+  EXPECT_EQ(Mount({"-o", "source_deadline=2.5"}).session.deadline.count(), 2500);
 }
 
 TEST_F(OptionsTest, OptionsOfMountMeanTheSameAsLongOnes) {
