@@ -9,15 +9,19 @@
 
 namespace tarn::indexer {
 
+int RunCommit(const Program& program);
 int RunDu(const Program& program);
 int RunExport(const Program& program);
 int RunFsck(const Program& program);
 int RunGc(const Program& program);
 int RunImport(const Program& program);
 int RunMigrate(const Program& program);
+int RunPlan(const Program& program);
 int RunPublish(const Program& program);
 int RunQuota(const Program& program);
 int RunRetire(const Program& program);
+int RunThrottle(const Program& program);
+int RunWorker(const Program& program);
 
 }  // namespace tarn::indexer
 

@@ -1,7 +1,9 @@
 #include "indexer/file_pass.h"
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "indexer/classify.h"
@@ -68,7 +70,14 @@ class FilePass {
     if (!file_class.ok()) return LeftOutBecause(std::move(file_class).status());
     if (file_class->finding) result_.findings.push_back(*file_class->finding);
     io::StreamOptions stream{.read_bytes = context_.options.read_bytes, .depth = context_.options.depth};
-    stream.before_read = [](size_t) { return StopSignal::Check(); };
+    stream.before_read = [this](size_t bytes) {
+      return context_.throttle != nullptr ? context_.throttle->BeforeRead(bytes) : StopSignal::Check();
+    };
+    if (context_.throttle != nullptr) {
+      stream.after_read = [this](size_t bytes, std::chrono::nanoseconds took) {
+        context_.throttle->AfterRead(bytes, took);
+      };
+    }
     io::StreamReader reader(file_.get(), size_, std::move(stream), [this](std::span<const std::byte> bytes) {
       digester_.Update(bytes);
       context_.progress->AddBytes(bytes.size());
@@ -93,18 +102,18 @@ class FilePass {
     FillIn(sum.id, index::ManifestKind::kLooseFile);
     KillPoint("archive-read");
     if (Reuse(sum.id, /*as_archive=*/false)) return Remember();
-    const std::string staged = io::JoinPath(scratch_, "loose.sst");
-    TARN_ASSIGN_OR_RETURN(result_.file.facts, index::WriteLooseBundle(sum.id, sum.chunks, staged));
+    const std::string staged = context_.batch->NewPath();
+    TARN_ASSIGN_OR_RETURN(result_.file.facts,
+                          index::WriteLooseBundle(sum.id, sum.chunks, staged, /*sync=*/false));
     KillPoint("bundle-written");
-    TARN_RETURN_IF_ERROR(Remember());
-    return damaged_bundle_ ? context_.root->ReplaceBundle(sum.id, staged)
-                           : context_.root->AddBundle(sum.id, staged);
+    return context_.batch->Add({sum.id, staged, /*replace=*/damaged_bundle_, Line()});
   }
 
   Status ReadArchive(io::StreamReader* reader) {
     tar::FindingList findings;
     index::BundleBuilder builder(
-        index::BundleOptions{.scratch_directory = scratch_, .memory_bytes = context_.options.memory_bytes},
+        index::BundleOptions{
+            .scratch_directory = scratch_, .memory_bytes = context_.options.memory_bytes, .sync = false},
         &findings);
     tar::HeaderWalker walker(reader, &findings);
     TARN_RETURN_IF_ERROR(Walk(&walker, &builder));
@@ -116,13 +125,12 @@ class FilePass {
     if (Reuse(sum.id, /*as_archive=*/true)) {
       TARN_RETURN_IF_ERROR(Remember());
     } else {
-      const std::string staged = io::JoinPath(scratch_, "archive.sst");
+      const std::string staged = context_.batch->NewPath();
       TARN_ASSIGN_OR_RETURN(result_.file.facts,
                             builder.Finish(sum.id, sum.chunks, walker.end_offset(), staged));
       KillPoint("bundle-written");
-      TARN_RETURN_IF_ERROR(Remember());
-      // Never AddBundle: the bundle of the same bytes as a loose file would stay, and has no members.
-      TARN_RETURN_IF_ERROR(context_.root->ReplaceBundle(sum.id, staged));
+      // Always in the place of what is there: that may be the bundle of the same bytes as a loose file.
+      TARN_RETURN_IF_ERROR(context_.batch->Add({sum.id, staged, /*replace=*/true, Line()}));
     }
     result_.findings = findings.kept();
     return Status::Ok();
@@ -183,24 +191,27 @@ class FilePass {
     file.kind = kind;
     file.id = id;
     file.hint = before_.identity;
+    result_.identity = before_.identity;
     if (!IsTrusted(before_.identity, opened_at_)) file.hint.ctime_ns = 0;
     file.access = before_.access;
   }
 
-  // Writes the file into the journal: before its bundle is put in place, because a line counts once the
-  // bundle is there. So there is no instant at which a bundle is complete and the next publish does not know
-  // it.
+  // What the journal is to know of the file: nothing when its hint cannot be trusted.
+  std::optional<JournalLine> Line() const {
+    if (result_.file.hint.ctime_ns == 0) return std::nullopt;
+    return JournalLine{result_.file.path, result_.file.hint, result_.file.id};
+  }
+
+  // For a file whose bundle is there.
   Status Remember() {
-    if (result_.file.hint.ctime_ns == 0) return Status::Ok();
-    TARN_RETURN_IF_ERROR(context_.journal->Add({result_.file.path, result_.file.hint, result_.file.id}));
-    KillPoint("journal-written");
-    return Status::Ok();
+    const std::optional<JournalLine> line = Line();
+    return line ? context_.journal->Add(*line) : Status::Ok();
   }
 
   // Takes the bundle that the root has for these bytes, if it is whole and, for an archive, has its members.
   bool Reuse(const ArchiveId& id, bool as_archive) {
     if (!context_.root->HasBundle(id)) return false;
-    const Result<index::ArchiveFacts> facts = index::ReadBundleFacts(context_.root->BundlePath(id), id);
+    const Result<index::ArchiveFacts> facts = index::VerifyBundle(context_.root->BundlePath(id), id);
     damaged_bundle_ = !facts.ok();
     if (!facts.ok() || (as_archive && !facts->is_tar)) return false;
     result_.file.facts = *facts;

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "indexer/bundle_batch.h"
 #include "indexer/glob.h"
 #include "indexer/journal.h"
 #include "indexer/progress.h"
 #include "indexer/scanner.h"
 #include "indexer/server_clock.h"
+#include "indexer/throttle.h"
 #include "tarn/dataset/generation_builder.h"
 #include "tarn/index/index_root.h"
 #include "tarn/tar/finding.h"
@@ -37,7 +39,9 @@ struct FilePassContext {
   std::string dataset;  // path of the dataset's directory in the source
   const Selection* selection = nullptr;
   index::IndexRoot* root = nullptr;
-  Journal* journal = nullptr;  // gets a line for each file whose hint can be trusted
+  Journal* journal = nullptr;    // gets a line for each file whose hint can be trusted
+  BundleBatch* batch = nullptr;  // takes the bundles
+  Throttle* throttle = nullptr;  // null: as fast as it goes
   const ServerClock* clock = nullptr;
   Progress* progress = nullptr;
   FilePassOptions options;
@@ -45,13 +49,14 @@ struct FilePassContext {
 
 struct FilePassResult {
   enum class Outcome : uint8_t {
-    kRead,       // `file` is filled in, its bundle is in place
+    kRead,       // `file` is filled in, its bundle is in place or in the batch
     kUnsettled,  // it changed meanwhile, or is cut and young: to be read again later; `reason` says what was
                  // seen
     kLeftOut,    // it cannot be read; `reason` says why
   };
   Outcome outcome = Outcome::kRead;
   Status reason;
+  io::FileIdentity identity;           // as it was looked at; `file.hint` is what can be trusted of it
   dataset::PublishedFile file;         // kind: archive or loose file; quarantine is the publisher's decision
   std::vector<tar::Finding> findings;  // in order, as many as are kept
   bool bundle_reused = false;          // the root had it

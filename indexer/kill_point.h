@@ -10,8 +10,8 @@
 
 namespace tarn::indexer {
 
-// All names, in the order of a publish.
-inline constexpr std::array<std::string_view, 8> kKillPoints = {
+// All names: in the order of a publish, then those that plan, worker and commit have beside.
+inline constexpr std::array<std::string_view, 11> kKillPoints = {
     "root-opened",           // the root is there, nothing has been read
     "archive-read",          // every byte of an archive was seen, its bundle is not written
     "bundle-written",        // in staging, not in place
@@ -20,6 +20,9 @@ inline constexpr std::array<std::string_view, 8> kKillPoints = {
     "rows-built",            // all archives are done, the generation is not written
     "generation-written",    // in staging
     "generation-published",  // renamed into place and LATEST moved; staging and journal not cleaned
+    "plan-in-place",         // the plan is there, it is not the current one
+    "share-recorded",        // a worker is done, its staging not cleaned
+    "commit-recorded",       // what was published is written down, the plan is still there
 };
 
 void KillPoint(std::string_view name);

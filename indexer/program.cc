@@ -22,6 +22,10 @@ struct Command {
 
 constexpr std::array kCommands = {
     Command{"publish", "index a directory of tar archives and publish it as a new generation", RunPublish},
+    Command{"plan", "share the work of a publish among many machines", RunPlan},
+    Command{"worker", "read one share of a plan", RunWorker},
+    Command{"commit", "publish what the workers of a plan read", RunCommit},
+    Command{"throttle", "show or change how fast running publishes read", RunThrottle},
     Command{"retire", "take a generation out of the listings", RunRetire},
     Command{"gc", "take away what nobody needs any more", RunGc},
     Command{"fsck", "check everything in an index root", RunFsck},

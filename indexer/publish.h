@@ -11,6 +11,7 @@
 #include "indexer/glob.h"
 #include "indexer/left_out.h"
 #include "indexer/progress.h"
+#include "indexer/throttle.h"
 #include "tarn/base/result.h"
 #include "tarn/tar/finding.h"
 
@@ -43,12 +44,28 @@ struct PublishOptions {
   int64_t settle_timeout_seconds = 300;
   IdentityMode identity = IdentityMode::kHint;
   OnDamage on_damage = OnDamage::kQuarantine;
+  ReadLimits limits;  // of all jobs together; can be changed while they read
 };
 
 // A finding, and the file it is in.
 struct FoundIn {
   std::string path;
   tar::Finding finding;
+};
+
+// A file of a plan that is not what its worker read any more.
+struct ChangedSince {
+  std::string path;
+  uint32_t share = 0;  // 0: it was known when the plan was made
+  std::string why;
+};
+
+// Of the commit of a plan (plan_commit.h): figures of reading are then the sums of its workers.
+struct PlanFacts {
+  std::string id;
+  uint32_t shares = 0;
+  std::vector<uint32_t> missing = {};  // shares that nobody has read; nothing was published
+  std::vector<ChangedSince> changed = {};
 };
 
 struct PublishReport {
@@ -68,6 +85,8 @@ struct PublishReport {
   uint64_t files_unchanged = 0;  // taken from the previous generation or a journal, by their hints
   uint64_t bundles_reused = 0;   // of the files read, those whose index the root had already
   double seconds = 0;
+
+  std::optional<PlanFacts> plan;  // nothing: a publish on one machine
 
   // Not ok: nothing was published, because of what the dataset holds (damage with --on-damage=fail, or every
   // file was left out).

@@ -45,6 +45,12 @@ int PublishCommand::Finish(const PublishReport& report) const {
   return static_cast<int>(complete ? ExitCode::kOk : ExitCode::kCheckFailed);
 }
 
+void AddBaseOption(CLI::App* app, PublishCommand* command) {
+  app->add_option("--relative-to", command->publish.relative_to,
+                  "where this machine has the directory that the plan was made relative to; default: there")
+      ->type_name("BASE");
+}
+
 void AddSelectionOptions(CLI::App* app, PublishCommand* command) {
   PublishOptions& options = command->publish;
   app->add_option("DIR", options.directory, "the dataset's directory; nothing is written to it")->required();
@@ -99,6 +105,15 @@ void AddReadingOptions(CLI::App* app, PublishCommand* command) {
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES")
       ->default_str("512M");
+  app->add_option("--max-rate", options.limits.bytes_per_second,
+                  "bytes a second, of all jobs together; 'tarn-index throttle' changes it while it runs")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  app->add_option("--max-iops", options.limits.requests_per_second,
+                  "read requests a second, of all jobs together")
+      ->type_name("N");
+  app->add_flag("--back-off", options.limits.back_off,
+                "slow down while the source takes more than twice as long to answer as at the start");
   app->add_option("--settle", options.settle_seconds,
                   "a file written less than this ago is waited for; 0: nobody else writes")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))

@@ -34,13 +34,16 @@ struct PublishCommand {
   int Finish(const PublishReport& report) const;
 };
 
+// --relative-to alone: where the plan's base is on this machine.
+void AddBaseOption(CLI::App* app, PublishCommand* command);
 // DIR, --relative-to, --include, --exclude, --archive-glob: which files a dataset is made of.
 void AddSelectionOptions(CLI::App* app, PublishCommand* command);
 // --name, --index, --json, --quiet.
 void AddPlaceOptions(CLI::App* app, PublishCommand* command);
 // --identity.
 void AddIdentityOption(CLI::App* app, PublishCommand* command);
-// --jobs, --read-size, --depth, --memory, --settle, --settle-timeout: how files are read.
+// --jobs, --read-size, --depth, --memory, --max-rate, --max-iops, --back-off, --settle, --settle-timeout: how
+// files are read.
 void AddReadingOptions(CLI::App* app, PublishCommand* command);
 // --on-damage.
 void AddDamageOption(CLI::App* app, PublishCommand* command);

@@ -63,6 +63,18 @@ std::string FirstErrorOf(const PublishReport& report, const std::string& path) {
   return found == report.findings.end() ? EscapeName(path) : EscapeName(path) + ": " + Describe(*found);
 }
 
+ordered_json DescribePlan(const PlanFacts& plan) {
+  ordered_json object = {{"id", plan.id},
+                         {"shares", plan.shares},
+                         {"missing_shares", plan.missing},
+                         {"changed", ordered_json::array()}};
+  for (const ChangedSince& changed : plan.changed) {
+    object["changed"].push_back(
+        {{"path", EscapeName(changed.path)}, {"share", changed.share}, {"why", EscapeName(changed.why)}});
+  }
+  return object;
+}
+
 }  // namespace
 
 void PrintReport(const PublishReport& report, std::ostream& out) {
@@ -140,6 +152,7 @@ void PrintReportJson(const PublishReport& report, std::ostream& out) {
                                   {"reason", EscapeName(left_out.reason.message())}});
   }
   object["notes"] = report.notes;
+  if (report.plan) object["plan"] = DescribePlan(*report.plan);
   out << object.dump() << '\n' << std::flush;
 }
 

@@ -8,6 +8,7 @@
 
 #include "indexer/commands.h"
 #include "indexer/journal.h"
+#include "indexer/plan_store.h"
 #include "indexer/root_command.h"
 #include "tarn/base/bytes.h"
 #include "tarn/base/timestamp.h"
@@ -30,9 +31,11 @@ constexpr char kFooter[] =
 
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
 
-// Archives in journals that were written within the grace: publishes that were interrupted and will go on.
-Result<std::set<ArchiveId>> InJournals(const index::IndexRoot& root, const index::GcOptions& options) {
-  std::set<ArchiveId> ids;
+// Archives that plans name, and those in journals that were written within the grace: publishes that were
+// interrupted and will go on.
+Result<std::set<ArchiveId>> InPlansAndJournals(const index::IndexRoot& root,
+                                               const index::GcOptions& options) {
+  TARN_ASSIGN_OR_RETURN(std::set<ArchiveId> ids, NamedByPlans(root));
   const std::string journals = io::JoinPath(root.staging_path(), "journals");
   if (!io::IsDirectory(journals)) return ids;
   TARN_RETURN_IF_ERROR(io::WalkFiles(journals, [&](const std::string& path, const io::FileFacts& facts) {
@@ -114,9 +117,15 @@ int RunGc(const Program& program) {
   if (!root.ok()) return command.Fail(root.status());
   const auto holds = command.OpenHolds(**root);
   if (!holds.ok()) return command.Fail(holds.status());
-  options.named_elsewhere = [&] { return InJournals(**root, options); };
-  const auto report = index::CollectGarbage(root->get(), *holds, options);
+  options.named_elsewhere = [&] { return InPlansAndJournals(**root, options); };
+  // Before bundles are looked at: those of a plan that goes are then named by nobody.
+  const auto stale = RemoveStalePlans(**root, options.now_seconds, options.grace_seconds, options.dry_run);
+  if (!stale.ok()) return command.Fail(stale.status());
+  auto report = index::CollectGarbage(root->get(), *holds, options);
   if (!report.ok()) return command.Fail(report.status());
+  report->staging += stale->plans;
+  report->staging_bytes += stale->bytes;
+  report->freed_bytes += stale->bytes;
   if (command.json) {
     PrintJson(*report, options.dry_run, *program.out);
   } else {

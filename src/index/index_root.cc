@@ -23,6 +23,8 @@ namespace {
 
 constexpr std::string_view kLockSuffix = ".lock";
 constexpr std::string_view kJournals = "journals";
+constexpr std::string_view kPlans = "plans";
+constexpr int kStagingAttempts = 100;
 constexpr size_t kSmallFile = 4096;  // no text file of a root is larger
 
 // "7" and nothing else: numbers have one spelling, also as names of directories.
@@ -148,22 +150,22 @@ Status IndexRoot::MakeShard(const std::string& shard) {
   return io::SyncDirectory(io::JoinPath(path_, "bundles"));
 }
 
-Status IndexRoot::AddBundle(const ArchiveId& id, const std::string& file) {
+Status IndexRoot::PlaceBundle(const ArchiveId& id, const std::string& file, bool replace) {
   const std::string path = BundlePath(id);
-  const std::string shard(io::DirName(path));
-  TARN_RETURN_IF_ERROR(MakeShard(shard));
+  TARN_RETURN_IF_ERROR(MakeShard(std::string(io::DirName(path))));
+  if (replace) return io::Rename(file, path);
   const Status renamed = io::RenameNoReplace(file, path);
-  if (renamed.code() == ErrorCode::kAlreadyExists) return io::RemoveFile(file);
-  TARN_RETURN_IF_ERROR(renamed);
-  return io::SyncDirectory(shard);
+  return renamed.code() == ErrorCode::kAlreadyExists ? io::RemoveFile(file) : renamed;
+}
+
+Status IndexRoot::AddBundle(const ArchiveId& id, const std::string& file) {
+  TARN_RETURN_IF_ERROR(PlaceBundle(id, file, /*replace=*/false));
+  return io::SyncDirectory(std::string(io::DirName(BundlePath(id))));
 }
 
 Status IndexRoot::ReplaceBundle(const ArchiveId& id, const std::string& file) {
-  const std::string path = BundlePath(id);
-  const std::string shard(io::DirName(path));
-  TARN_RETURN_IF_ERROR(MakeShard(shard));
-  TARN_RETURN_IF_ERROR(io::Rename(file, path));
-  return io::SyncDirectory(shard);
+  TARN_RETURN_IF_ERROR(PlaceBundle(id, file, /*replace=*/true));
+  return io::SyncDirectory(std::string(io::DirName(BundlePath(id))));
 }
 
 // ---- Datasets ---------------------------------------------------------------------------------------------
@@ -361,19 +363,26 @@ std::string IndexRoot::JournalPath(std::string_view dataset) const {
   return fmt::format("{}/{}/{}", staging_path(), kJournals, dataset);
 }
 
+std::string IndexRoot::PlansPath() const {
+  return io::JoinPath(staging_path(), kPlans);
+}
+
 Result<std::string> IndexRoot::MakeStagingDirectory(std::string_view purpose) {
-  std::string directory = fmt::format("{}/{}-{}", staging_path(), purpose, MakeUuid());
-  // The lock first: whoever cleans finds no directory without an owner.
-  const std::string lock_path = directory + std::string(kLockSuffix);
-  TARN_ASSIGN_OR_RETURN(std::optional<io::FileLock> lock, io::FileLock::TryAcquire(lock_path));
-  if (!lock) {
-    return Status(ErrorCode::kBusy, fmt::format("'{}' is being cleaned by somebody else", lock_path))
-        .WithHint("try again");
+  // Where many start at once, one that cleans may have the lock for a moment: then another name.
+  for (int attempt = 0; attempt < kStagingAttempts; ++attempt) {
+    std::string directory = fmt::format("{}/{}-{}", staging_path(), purpose, MakeUuid());
+    // The lock first: whoever cleans finds no directory without an owner.
+    const std::string lock_path = directory + std::string(kLockSuffix);
+    TARN_ASSIGN_OR_RETURN(std::optional<io::FileLock> lock, io::FileLock::TryAcquire(lock_path));
+    if (!lock) continue;
+    const std::lock_guard guard(staging_mutex_);
+    staging_locks_.push_back({lock_path, std::move(*lock)});
+    TARN_RETURN_IF_ERROR(io::MakeDirectory(directory));
+    return directory;
   }
-  const std::lock_guard guard(staging_mutex_);
-  staging_locks_.push_back({lock_path, std::move(*lock)});
-  TARN_RETURN_IF_ERROR(io::MakeDirectory(directory));
-  return directory;
+  return Status(ErrorCode::kBusy, fmt::format("new directories in '{}' were cleaned by others {} times",
+                                              staging_path(), kStagingAttempts))
+      .WithHint("try again");
 }
 
 // A directory, its lock, or both may be left of a work.
@@ -385,6 +394,7 @@ Result<std::vector<std::string>> IndexRoot::StagingNames() const {
     works.insert(std::move(name));
   }
   works.erase(std::string(kJournals));
+  works.erase(std::string(kPlans));
   return std::vector<std::string>(works.begin(), works.end());
 }
 

@@ -24,7 +24,8 @@ COMMANDS = {
     'shellcheck': 'shellcheck', 'groff': 'groff-base', 'strace': 'strace', 'setfattr': 'attr', 'getfattr': 'attr',
     'setfacl': 'acl', 'xxh128sum': 'xxhash', 'fusermount3': 'fuse3', 'unshare': 'util-linux', 'setpriv': 'util-linux',
     'cmp': 'diffutils', 'bsdtar': 'libarchive-tools', 'fsck.erofs': 'erofs-utils', 'mkfs.erofs': 'erofs-utils',
-    'ganesha.nfsd': 'nfs-ganesha',
+    'ganesha.nfsd': 'nfs-ganesha', 'slurmctld': 'slurm-wlm', 'slurmd': 'slurm-wlm', 'sbatch': 'slurm-wlm',
+    'munged': 'munge',
 }
 FINDS = re.compile(r'^\s*(?:find_package|find_dependency|find_program|find_library)\(\s*([\w.+-]+)([^)]*)')
 CHECKS_MODULE = re.compile(r'^\s*pkg_check_modules\(\s*\w+\s+([^)]*)\)')

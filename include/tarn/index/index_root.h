@@ -70,6 +70,8 @@ class IndexRoot {
   // The same, in the place of what is there: for a damaged bundle, and for one that holds less (that of a
   // loose file whose bytes turn out to be shown as an archive too). Generations keep the file they linked.
   Status ReplaceBundle(const ArchiveId& id, const std::string& file);
+  // Either, without making the rename last: for many at once, whose caller syncs the directories behind them.
+  Status PlaceBundle(const ArchiveId& id, const std::string& file, bool replace);
 
   // ---- Datasets and generations
   Result<std::vector<std::string>> Datasets() const;  // sorted
@@ -122,11 +124,13 @@ class IndexRoot {
     std::string path;
     bool alive = false;  // its owner lives, on this machine or (where the file system tells) on another
   };
-  // What CleanStaging would look at, by name; journals are none. Changes nothing.
+  // What CleanStaging would look at, by name; journals and plans are none. Changes nothing.
   Result<std::vector<StagingWork>> ListStaging() const;
   std::string staging_path() const;
   // Where interrupted publishes of a dataset leave what they know; below staging/, kept by CleanStaging.
   std::string JournalPath(std::string_view dataset) const;
+  // Where work that is spread over machines is planned; below staging/, kept by CleanStaging.
+  std::string PlansPath() const;
 
  private:
   struct StagingLock {
