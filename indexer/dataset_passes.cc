@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "indexer/throttle_file.h"
 #include "tarn/base/bytes.h"
 
 namespace tarn::indexer {
@@ -49,6 +50,11 @@ Result<PipelineResult> ReadUnknownFiles(const PublishOptions& options, FilePassC
                      .depth = options.depth,
                      .memory_bytes = std::max(options.memory_bytes / jobs, kLeastMemory),
                      .settle_ns = options.settle_seconds * kSecond};
+  Throttle throttle(options.limits);
+  TARN_ASSIGN_OR_RETURN(Throttle::LimitSource limits,
+                        FollowThrottleFile(scratch, options.name, options.limits));
+  throttle.Follow(std::move(limits));
+  context.throttle = &throttle;
   const PipelineOptions pipeline{.jobs = jobs,
                                  .scratch = scratch,
                                  .settle_ns = options.settle_seconds * kSecond,

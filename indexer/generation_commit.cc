@@ -52,6 +52,7 @@ class GenerationCommit {
   Status Run() {
     context_.progress->SetPhase("publishing");
     TARN_RETURN_IF_ERROR(Commit());
+    for (const std::string& warning : predecessor_.warnings) report_.notes.push_back(warning);
     TARN_ASSIGN_OR_RETURN(const GenerationReaderPtr reader, OpenReported());
     return ReportGeneration(*reader, &report_);
   }
@@ -61,22 +62,23 @@ class GenerationCommit {
     TARN_ASSIGN_OR_RETURN(const uint32_t number, context_.root->DatasetNumberOrCreate(context_.dataset));
     for (int attempt = 0; attempt < kCommitAttempts; ++attempt) {
       TARN_RETURN_IF_ERROR(StopSignal::Check());
-      TARN_ASSIGN_OR_RETURN(newest_, OpenNewest(*context_.root, context_.dataset));
+      TARN_RETURN_IF_ERROR(FindPredecessor(attempt));
       const dataset::GenerationPlan plan{.dataset = context_.dataset,
                                          .dataset_number = number,
-                                         .generation = newest_ ? newest_->facts().generation + 1 : 1,
+                                         .generation = predecessor_.next_generation,
                                          .root_uuid = context_.root->uuid(),
                                          .source_path = context_.source_path,
                                          .writer = "tarn-index " + std::string(VersionString()),
                                          .created = context_.clock->Now() / kSecond};
       TARN_ASSIGN_OR_RETURN(dataset::BuiltGeneration built,
-                            dataset::BuildGeneration(plan, files_, newest_.get()));
+                            dataset::BuildGeneration(plan, files_, predecessor_.numbers));
       KillPoint("rows-built");
       TARN_ASSIGN_OR_RETURN(const bool same, SaysTheSame(built.rows));
       if (same) return EndUnchanged(std::move(built));
 
       const std::string staged = io::JoinPath(context_.staging, fmt::format("generation-{}", attempt));
-      TARN_RETURN_IF_ERROR(index::WriteGeneration(*context_.root, built.rows, staged));
+      TARN_RETURN_IF_ERROR(
+          index::WriteGeneration(*context_.root, built.rows, staged, {.previous = PreviousDirectory()}));
       KillPoint("generation-written");
       TARN_RETURN_IF_ERROR(CheckQuota(built.rows, staged));
       const Status published = context_.root->PublishGeneration(context_.dataset, plan.generation, staged);
@@ -84,12 +86,35 @@ class GenerationCommit {
       TARN_RETURN_IF_ERROR(published);
       KillPoint("generation-published");
       report_.published = true;
+      report_.generation = plan.generation;
       for (std::string& note : built.notes) report_.notes.push_back(std::move(note));
       return context_.journal->Compact({});
     }
     return Status(ErrorCode::kBusy, fmt::format("other publishers of '{}' were faster {} times",
                                                 context_.dataset, kCommitAttempts))
         .WithHint("run the command again when they are done");
+  }
+
+  // Whose packs may be linked; empty: nobody's.
+  std::string PreviousDirectory() const {
+    const auto& newest = predecessor_.whole;
+    if (!newest || predecessor_.damaged) return "";
+    return context_.root->GenerationPath(context_.dataset, newest->facts().generation);
+  }
+
+  // Looks at what there is now: at the first attempt that is mostly what the caller saw.
+  Status FindPredecessor(int attempt) {
+    if (attempt == 0 && context_.predecessor != nullptr) {
+      const Result<std::vector<uint32_t>> all = context_.root->AllGenerations(context_.dataset);
+      TARN_RETURN_IF_ERROR(all.status());
+      if ((all->empty() ? 1 : all->back() + 1) == context_.predecessor->next_generation) {
+        predecessor_ = *context_.predecessor;
+        return Status::Ok();
+      }
+    }
+    TARN_ASSIGN_OR_RETURN(predecessor_,
+                          dataset::FindPredecessor(*context_.root, context_.dataset, context_.look));
+    return Status::Ok();
   }
 
   Status CheckQuota(const index::GenerationRows& rows, const std::string& staged) const {
@@ -102,13 +127,16 @@ class GenerationCommit {
   // Whether the newest generation shows the same files in the same way. ctime and inode only save a reader
   // work; they do not make a new generation.
   Result<bool> SaysTheSame(const index::GenerationRows& rows) const {
-    if (!newest_ || context_.root->IsRetired(context_.dataset, newest_->facts().generation) ||
-        newest_->facts().digest != rows.facts.digest ||
-        newest_->facts().source_path != rows.facts.source_path || newest_->facts().view != rows.facts.view) {
+    const auto& newest = predecessor_.whole;
+    if (!newest || predecessor_.damaged ||
+        context_.root->IsRetired(context_.dataset, predecessor_.whole->facts().generation) ||
+        predecessor_.whole->facts().digest != rows.facts.digest ||
+        predecessor_.whole->facts().source_path != rows.facts.source_path ||
+        predecessor_.whole->facts().view != rows.facts.view) {
       return false;
     }
     std::vector<index::ManifestRow> theirs;
-    TARN_RETURN_IF_ERROR(newest_->ForEachManifestRow([&theirs](const index::ManifestRow& row) {
+    TARN_RETURN_IF_ERROR(predecessor_.whole->ForEachManifestRow([&theirs](const index::ManifestRow& row) {
       theirs.push_back(row);
       return Status::Ok();
     }));
@@ -129,7 +157,7 @@ class GenerationCommit {
     for (const index::ManifestRow& row : built.rows.manifest) {
       if (row.hint.ctime_ns == 0) continue;
       index::ManifestRow theirs;
-      TARN_ASSIGN_OR_RETURN(const bool some, newest_->GetManifestRow(row.number, &theirs));
+      TARN_ASSIGN_OR_RETURN(const bool some, predecessor_.whole->GetManifestRow(row.number, &theirs));
       if (!some || !(theirs.hint == row.hint)) lines.push_back({row.path, row.hint, row.id});
     }
     return context_.journal->Compact(lines);
@@ -137,26 +165,17 @@ class GenerationCommit {
 
   // The generation that the report is about: the one we published, or the newest when nothing changed.
   Result<GenerationReaderPtr> OpenReported() const {
-    if (!report_.published) return newest_;
-    const uint32_t generation = newest_ ? newest_->facts().generation + 1 : 1;
-    return index::GenerationReader::Open(context_.root->GenerationPath(context_.dataset, generation));
+    if (!report_.published) return predecessor_.whole;
+    return index::GenerationReader::Open(context_.root->GenerationPath(context_.dataset, report_.generation));
   }
 
   const CommitContext& context_;
   const std::vector<dataset::PublishedFile>& files_;
   PublishReport& report_;
-  GenerationReaderPtr newest_;  // null when there is none
+  dataset::Predecessor predecessor_;
 };
 
 }  // namespace
-
-Result<GenerationReaderPtr> OpenNewest(const index::IndexRoot& root, const std::string& dataset) {
-  const Result<std::vector<uint32_t>> all = root.AllGenerations(dataset);
-  if (all.code() == ErrorCode::kNotFound) return GenerationReaderPtr();
-  TARN_RETURN_IF_ERROR(all.status());
-  if (all->empty()) return GenerationReaderPtr();
-  return index::GenerationReader::Open(root.GenerationPath(dataset, all->back()));
-}
 
 void JudgeFiles(OnDamage on_damage, const std::string& directory, const std::vector<FoundIn>& errors_seen,
                 std::vector<dataset::PublishedFile>* files, PublishReport* report) {
@@ -208,7 +227,7 @@ Status ReportGeneration(const index::GenerationReader& generation, PublishReport
 
 Status ExplainNoSpace(const std::string& index, Status status) {
   if (!status.hint().empty()) return status;  // a quota of ours, or an estimate: it says all there is to say
-  std::string what = "is over quota";  // what is free on the file system is then no help
+  std::string what = "is over quota";         // what is free on the file system is then no help
   if (status.error_number() != EDQUOT) {
     const Result<uint64_t> free_bytes = io::FreeBytes(index);
     what = free_bytes.ok() ? "is full (" + HumanBytes(*free_bytes) + " are free)" : "is full";

@@ -12,15 +12,13 @@
 #include "indexer/publish.h"
 #include "indexer/server_clock.h"
 #include "tarn/dataset/generation_builder.h"
+#include "tarn/dataset/predecessor.h"
 #include "tarn/index/generation_reader.h"
 #include "tarn/index/index_root.h"
 
 namespace tarn::indexer {
 
 using GenerationReaderPtr = std::shared_ptr<const index::GenerationReader>;
-
-// The newest generation, also a retired one: numbers go on from it. Null when there is none.
-Result<GenerationReaderPtr> OpenNewest(const index::IndexRoot& root, const std::string& dataset);
 
 // Decides what becomes of damaged archives, and whether anything is left to publish. `errors_seen` explain a
 // refusal, which is put into the report; `directory` is the dataset's.
@@ -36,6 +34,8 @@ struct CommitContext {
   const ServerClock* clock = nullptr;
   Journal* journal = nullptr;  // compacted to what no generation tells
   Progress* progress = nullptr;
+  dataset::Look look = dataset::Look::kRows;          // at the newest generation
+  const dataset::Predecessor* predecessor = nullptr;  // what was found of it with that look; may be null
 };
 
 // Publishes `files` as the next generation, unless the newest says the same, and fills into the report what

@@ -70,9 +70,14 @@ Result<std::unique_ptr<Journal>> Journal::Open(const std::string& directory, con
   TARN_ASSIGN_OR_RETURN(std::optional<io::FileLock> lock, io::FileLock::TryAcquire(path));
   if (!lock) return Status(ErrorCode::kInternal, "journal '" + path + "' is in use by somebody else");
   TARN_ASSIGN_OR_RETURN(std::unique_ptr<io::AppendFile> file, io::AppendFile::Continue(path));
-  std::unique_ptr<Journal> journal(
-      new Journal(directory, std::move(path), *std::move(lock), std::move(file)));
+  std::unique_ptr<Journal> journal(new Journal(directory, std::move(path), std::move(lock), std::move(file)));
   TARN_RETURN_IF_ERROR(journal->ReadOthers());
+  return journal;
+}
+
+Result<std::unique_ptr<Journal>> Journal::Look(const std::string& directory) {
+  std::unique_ptr<Journal> journal(new Journal(directory, "", std::nullopt, nullptr));
+  if (io::IsDirectory(directory)) TARN_RETURN_IF_ERROR(journal->ReadOthers());
   return journal;
 }
 

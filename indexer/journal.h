@@ -12,6 +12,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,10 @@ class Journal {
   // else uses.
   static Result<std::unique_ptr<Journal>> Open(const std::string& directory, const std::string& name);
 
+  // Reads the journals in `directory`, if it is there, and writes nothing: Add and Compact are not for this
+  // one.
+  static Result<std::unique_ptr<Journal>> Look(const std::string& directory);
+
   // What the journals that were there say of `path`; null when nothing. Several lines: the last.
   const JournalLine* Find(const std::string& path) const;
 
@@ -51,7 +56,8 @@ class Journal {
   Status Compact(const std::vector<JournalLine>& lines);
 
  private:
-  Journal(std::string directory, std::string path, io::FileLock lock, std::unique_ptr<io::AppendFile> file)
+  Journal(std::string directory, std::string path, std::optional<io::FileLock> lock,
+          std::unique_ptr<io::AppendFile> file)
       : directory_(std::move(directory)),
         path_(std::move(path)),
         lock_(std::move(lock)),
@@ -60,7 +66,7 @@ class Journal {
 
   const std::string directory_;
   const std::string path_;
-  const io::FileLock lock_;
+  const std::optional<io::FileLock> lock_;
   std::vector<std::string> others_;  // paths of the journals that were read
   std::unordered_map<std::string, JournalLine> known_;
   std::mutex mutex_;

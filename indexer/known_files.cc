@@ -22,7 +22,9 @@ dataset::PublishedFile FileOf(const ScannedFile& scanned, const ArchiveId& id, i
 
 Result<KnownFiles> KnownFiles::Load(Context context) {
   KnownFiles known(std::move(context));
-  if (known.context_.newest != nullptr) {
+  if (known.context_.salvaged != nullptr) {
+    for (const index::ManifestRow& row : *known.context_.salvaged) known.rows_.emplace(row.path, row);
+  } else if (known.context_.newest != nullptr) {
     TARN_RETURN_IF_ERROR(known.context_.newest->ForEachManifestRow([&known](const index::ManifestRow& row) {
       known.rows_.emplace(row.path, row);
       return Status::Ok();
@@ -43,8 +45,15 @@ Result<std::optional<KnownFiles::Match>> KnownFiles::FindInGeneration(const Scan
     return std::optional<Match>();
   }
   index::ArchiveFacts facts;
-  TARN_ASSIGN_OR_RETURN(const bool some, context_.newest->GetArchiveFacts(row->second.id, &facts));
-  if (!some) return std::optional<Match>();
+  if (context_.salvaged != nullptr) {
+    Result<index::ArchiveFacts> whole =
+        index::VerifyBundle(context_.root->BundlePath(row->second.id), row->second.id);
+    if (!whole.ok()) return std::optional<Match>();  // it is made again from the file
+    facts = *std::move(whole);
+  } else {
+    TARN_ASSIGN_OR_RETURN(const bool some, context_.newest->GetArchiveFacts(row->second.id, &facts));
+    if (!some) return std::optional<Match>();
+  }
   return Accept(scanned, row->second.id, row->second.kind != index::ManifestKind::kLooseFile,
                 std::move(facts));
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "indexer/glob.h"
 #include "indexer/journal.h"
@@ -24,6 +25,9 @@ class KnownFiles {
   struct Context {
     const index::IndexRoot* root = nullptr;
     const index::GenerationReader* newest = nullptr;  // may be null
+    // Rows of a newest generation that is damaged, in the place of `newest`: what they name is known when its
+    // bundle is whole, to the last byte. May be null.
+    const std::vector<index::ManifestRow>* salvaged = nullptr;
     const Journal* journal = nullptr;
     const io::Source* source = nullptr;
     std::string dataset;  // path of the dataset's directory in the source

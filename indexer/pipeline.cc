@@ -12,7 +12,6 @@
 #include <thread>
 #include <utility>
 
-#include "indexer/kill_point.h"
 #include "indexer/stop_signal.h"
 #include "tarn/base/bytes.h"
 #include "tarn/io/filesystem.h"
@@ -40,8 +39,13 @@ int64_t LastWrite(const io::FileIdentity& identity) {
 
 class Pipeline {
  public:
-  Pipeline(const FilePassContext& context, const PipelineOptions& options)
-      : context_(context), options_(options), deadline_(context.clock->Now() + options.settle_timeout_ns) {}
+  Pipeline(FilePassContext context, const PipelineOptions& options)
+      : context_(std::move(context)),
+        options_(options),
+        deadline_(context_.clock->Now() + options.settle_timeout_ns),
+        batch_(context_.root, context_.journal, io::JoinPath(options.scratch, "bundles")) {
+    context_.batch = &batch_;
+  }
 
   Result<PipelineResult> Run(std::vector<ScannedFile> files) {
     std::sort(files.begin(), files.end(), [](const ScannedFile& a, const ScannedFile& b) {
@@ -49,6 +53,7 @@ class Pipeline {
                                                           : a.path < b.path;
     });
     for (ScannedFile& file : files) Schedule(std::move(file));
+    TARN_RETURN_IF_ERROR(io::MakeDirectory(io::JoinPath(options_.scratch, "bundles")));
     {
       io::ThreadPool pool(options_.jobs);
       for (unsigned job = 0; job < options_.jobs; ++job) {
@@ -58,7 +63,10 @@ class Pipeline {
         });
       }
     }
+    // Also when a signal asked to stop, or the root failed: what is whole is kept if it can be.
+    Status placed = batch_.Flush();
     TARN_RETURN_IF_ERROR(failure_);
+    TARN_RETURN_IF_ERROR(placed);
     std::sort(result_.read.begin(), result_.read.end(),
               [](const FilePassResult& a, const FilePassResult& b) { return a.file.path < b.file.path; });
     std::sort(result_.left_out.begin(), result_.left_out.end(),
@@ -129,6 +137,10 @@ class Pipeline {
         return work;
       }
       changed_.wait_for(lock, kLookForSignals);
+      lock.unlock();
+      Status placed = batch_.FlushIfOld();
+      lock.lock();
+      if (!placed.ok() && failure_.ok()) failure_ = std::move(placed);
     }
   }
 
@@ -147,10 +159,7 @@ class Pipeline {
   Status Read(Work work, const std::string& scratch) {
     if (work.not_before > 0 && !HasSettled(&work)) return Status::Ok();
     TARN_ASSIGN_OR_RETURN(FilePassResult pass, ReadFileOnce(context_, work.file, scratch));
-    if (pass.outcome == FilePassResult::Outcome::kRead) {
-      KillPoint("bundle-in-place");
-      context_.progress->AddFile();
-    }
+    if (pass.outcome == FilePassResult::Outcome::kRead) context_.progress->AddFile();
     const std::lock_guard guard(mutex_);
     switch (pass.outcome) {
       case FilePassResult::Outcome::kRead:
@@ -185,9 +194,10 @@ class Pipeline {
     return false;
   }
 
-  const FilePassContext& context_;
+  FilePassContext context_;
   const PipelineOptions& options_;
   const int64_t deadline_;  // by the server's clock
+  BundleBatch batch_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -200,9 +210,9 @@ class Pipeline {
 
 }  // namespace
 
-Result<PipelineResult> ReadFiles(const FilePassContext& context, const PipelineOptions& options,
+Result<PipelineResult> ReadFiles(FilePassContext context, const PipelineOptions& options,
                                  std::vector<ScannedFile> files) {
-  return Pipeline(context, options).Run(std::move(files));
+  return Pipeline(std::move(context), options).Run(std::move(files));
 }
 
 }  // namespace tarn::indexer

@@ -24,9 +24,9 @@ struct PipelineResult {
   std::vector<LeftOut> left_out;     // in order of path
 };
 
-// Reads `files`. Fails when the index root does, or when a signal asked to stop; what is in the journal then
-// stays of use.
-Result<PipelineResult> ReadFiles(const FilePassContext& context, const PipelineOptions& options,
+// Reads `files`; afterwards all bundles are in place. `context.batch` is filled in here. Fails when the index
+// root does, or when a signal asked to stop; what is in the journal then stays of use.
+Result<PipelineResult> ReadFiles(FilePassContext context, const PipelineOptions& options,
                                  std::vector<ScannedFile> files);
 
 }  // namespace tarn::indexer

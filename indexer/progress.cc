@@ -58,6 +58,7 @@ void Progress::SetTotals(uint64_t files, uint64_t bytes) {
   counting_ = bytes > 0;
   total_files_ = files;
   total_bytes_ = bytes;
+  if (style_ == ProgressStyle::kJson) Print();
 }
 
 void Progress::Say(const std::string& line) {
@@ -81,14 +82,27 @@ void Progress::Run() {
   }
 }
 
+double Progress::BytesPerSecond() const {
+  const double seconds = SecondsSince(phase_started_);
+  return counting_ && seconds > 0 ? static_cast<double>(bytes_) / seconds : 0;
+}
+
+std::optional<double> Progress::SecondsLeft() const {
+  const uint64_t done = bytes_, total = total_bytes_;
+  const double rate = BytesPerSecond();
+  if (rate <= 0) return std::nullopt;
+  return total > done ? static_cast<double>(total - done) / rate : 0;
+}
+
 std::string Progress::Describe() const {
   const uint64_t done = bytes_, total = total_bytes_;
   if (!counting_) return phase_;
-  const double seconds = SecondsSince(phase_started_);
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  const double rate = BytesPerSecond();
   std::string text = fmt::format("{}% of {}, {}/{} files, {:.0f} MB/s", total > 0 ? done * 100 / total : 100,
                                  HumanBytes(total), files_.load(), total_files_.load(), rate / 1e6);
-  if (rate > 0 && total > done) text += ", " + Duration(static_cast<double>(total - done) / rate) + " left";
+  if (const std::optional<double> left = SecondsLeft(); left && *left > 0) {
+    text += ", " + Duration(*left) + " left";
+  }
   return text + fmt::format(", {} members", members_.load());
 }
 
@@ -118,10 +132,17 @@ void Progress::Print() {
     *err_ << Describe() << '\n' << std::flush;
     return;
   }
-  const nlohmann::json object = {{"event", "progress"},        {"phase", phase_},
-                                 {"bytes", bytes_.load()},     {"bytes_total", total_bytes_.load()},
-                                 {"files", files_.load()},     {"files_total", total_files_.load()},
-                                 {"members", members_.load()}, {"seconds", SecondsSince(started_)}};
+  nlohmann::json object = {{"event", "progress"},
+                           {"phase", phase_},
+                           {"bytes", bytes_.load()},
+                           {"bytes_total", total_bytes_.load()},
+                           {"files", files_.load()},
+                           {"files_total", total_files_.load()},
+                           {"members", members_.load()},
+                           {"seconds", SecondsSince(started_)},
+                           {"bytes_per_second", static_cast<uint64_t>(BytesPerSecond())},
+                           {"seconds_left", nullptr}};
+  if (const std::optional<double> left = SecondsLeft()) object["seconds_left"] = *left;
   *err_ << object.dump() << '\n' << std::flush;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <iosfwd>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -48,6 +49,8 @@ class Progress {
   void Draw();   // on the terminal
   void Print();  // a line, or an object
   void Erase();
+  double BytesPerSecond() const;              // of this phase; 0 while it has no totals
+  std::optional<double> SecondsLeft() const;  // nothing: nobody can tell
   std::string Describe() const;
 
   std::ostream* const err_;

@@ -75,8 +75,14 @@ class Publisher {
     clock_ = std::make_unique<ServerClock>(clock);
     TARN_ASSIGN_OR_RETURN(journal_, Journal::Open(root_->JournalPath(options_.name),
                                                   std::string(io::BaseName(staging_->path()))));
-    TARN_ASSIGN_OR_RETURN(newest_, OpenNewest(*root_, options_.name));
+    TARN_ASSIGN_OR_RETURN(predecessor_, dataset::FindPredecessor(*root_, options_.name, LookAtNewest()));
+    for (const std::string& warning : predecessor_.warnings) progress_->Say("warning: " + warning);
     return Status::Ok();
+  }
+
+  // Who has every byte of the data read wants every byte of its index checked too.
+  dataset::Look LookAtNewest() const {
+    return options_.identity == IdentityMode::kFull ? dataset::Look::kTables : dataset::Look::kRows;
   }
 
   Status ScanFiles() {
@@ -91,12 +97,15 @@ class Publisher {
   Status MatchKnown() {
     if (options_.identity == IdentityMode::kFull) return Status::Ok();
     progress_->SetPhase("matching");
-    TARN_ASSIGN_OR_RETURN(const KnownFiles known, KnownFiles::Load({.root = root_.get(),
-                                                                    .newest = newest_.get(),
-                                                                    .journal = journal_.get(),
-                                                                    .source = source_.get(),
-                                                                    .dataset = places_.source_path,
-                                                                    .selection = &options_.selection}));
+    TARN_ASSIGN_OR_RETURN(
+        const KnownFiles known,
+        KnownFiles::Load({.root = root_.get(),
+                          .newest = predecessor_.whole.get(),
+                          .salvaged = predecessor_.damaged ? &predecessor_.numbers.rows : nullptr,
+                          .journal = journal_.get(),
+                          .source = source_.get(),
+                          .dataset = places_.source_path,
+                          .selection = &options_.selection}));
     std::vector<ScannedFile> unknown;
     for (ScannedFile& scanned : unread_) {
       TARN_RETURN_IF_ERROR(StopSignal::Check());
@@ -114,10 +123,11 @@ class Publisher {
   }
 
   Status CheckSpaceForUnknown() {
-    const SpaceNeed need = EstimateSpace({.unread = &unread_,
-                                          .known = &files_,
-                                          .newest = newest_ ? &newest_->facts() : nullptr,
-                                          .selection = &options_.selection});
+    const SpaceNeed need = EstimateSpace(
+        {.unread = &unread_,
+         .known = &files_,
+         .newest = predecessor_.whole && !predecessor_.damaged ? &predecessor_.whole->facts() : nullptr,
+         .selection = &options_.selection});
     return CheckSpace(*root_, options_.name, need);
   }
 
@@ -166,7 +176,9 @@ class Publisher {
                                 .staging = staging_->path(),
                                 .clock = clock_.get(),
                                 .journal = journal_.get(),
-                                .progress = progress_};
+                                .progress = progress_,
+                                .look = LookAtNewest(),
+                                .predecessor = &predecessor_};
     return CommitGeneration(context, files_, &report_);
   }
 
@@ -178,7 +190,7 @@ class Publisher {
   std::unique_ptr<OwnStaging> staging_;  // gone before root_, which holds its lock
   std::unique_ptr<ServerClock> clock_;
   std::unique_ptr<Journal> journal_;
-  GenerationReaderPtr newest_;                 // null when there is none
+  dataset::Predecessor predecessor_;
   std::vector<ScannedFile> unread_;            // from the scan to the end of reading
   std::vector<dataset::PublishedFile> files_;  // known or read
   std::vector<FoundIn> errors_seen_;

@@ -34,6 +34,11 @@ uint64_t BytesAMember(const index::GenerationFacts* newest) {
   return std::max<uint64_t>(newest->bytes / newest->members, 1);
 }
 
+std::string DescribeNeed(const SpaceNeed& need) {
+  return fmt::format("nothing was read yet; the index of {} in {} files needs about {}",
+                     HumanBytes(need.bytes_to_read), need.files, HumanBytes(need.total()));
+}
+
 }  // namespace
 
 SpaceNeed EstimateSpace(const SpaceInput& input) {
@@ -65,22 +70,24 @@ SpaceNeed EstimateSpace(const SpaceInput& input) {
   return need;
 }
 
-Status CheckSpace(const index::IndexRoot& root, const std::string& dataset, const SpaceNeed& need) {
-  if (need.total() == 0) return Status::Ok();
-  const std::string what = fmt::format("nothing was read yet; the index of {} in {} files needs about {}",
-                                       HumanBytes(need.bytes_to_read), need.files, HumanBytes(need.total()));
-  if (Status quota = index::CheckQuota(root, dataset, need.total()); !quota.ok()) {
-    return quota.code() == ErrorCode::kNoSpace ? std::move(quota).WithContext(what) : quota;
-  }
-  TARN_ASSIGN_OR_RETURN(const uint64_t free_bytes, io::FreeBytes(root.path()));
+Status CheckFree(const std::string& shown, const std::string& directory, const SpaceNeed& need) {
+  TARN_ASSIGN_OR_RETURN(const uint64_t free_bytes, io::FreeBytes(directory));
   if (need.total() <= free_bytes) return Status::Ok();
-  return Status(ErrorCode::kNoSpace,
-                fmt::format("{}, and index root '{}' has {} free", what, root.path(), HumanBytes(free_bytes)))
+  return Status(ErrorCode::kNoSpace, fmt::format("{}, and index root '{}' has {} free", DescribeNeed(need),
+                                                 shown, HumanBytes(free_bytes)))
       .WithHint(
           fmt::format("'tarn-index du --index {0}' says who takes how much, 'tarn-index gc --index {0}' "
                       "takes away what nobody needs; or put the index root on a larger volume; then "
                       "run the same command again",
-                      root.path()));
+                      shown));
+}
+
+Status CheckSpace(const index::IndexRoot& root, const std::string& dataset, const SpaceNeed& need) {
+  if (need.total() == 0) return Status::Ok();
+  if (Status quota = index::CheckQuota(root, dataset, need.total()); !quota.ok()) {
+    return quota.code() == ErrorCode::kNoSpace ? std::move(quota).WithContext(DescribeNeed(need)) : quota;
+  }
+  return CheckFree(root.path(), root.path(), need);
 }
 
 }  // namespace tarn::indexer

@@ -46,6 +46,9 @@ struct SpaceNeed {
 // are so many archives that bundles of small ones are packed, the rows of those again.
 SpaceNeed EstimateSpace(const SpaceInput& input);
 
+// Ok when `directory`, on whose file system the index root `shown` lies or is to be made, has room for
+// `need`; else kNoSpace.
+Status CheckFree(const std::string& shown, const std::string& directory, const SpaceNeed& need);
 // Ok when the index root has room for `need` and the dataset's quota allows it; else kNoSpace, with what is
 // needed, what is there and what helps. Nothing is refused that needs nothing.
 Status CheckSpace(const index::IndexRoot& root, const std::string& dataset, const SpaceNeed& need);

@@ -91,6 +91,7 @@ int RunImport(const Program& program) {
     const int code = command.Fail(report.status());
     return report.code() == ErrorCode::kCancelled ? 128 + StopSignal::Received() : code;
   }
+  for (const std::string& warning : report->warnings) *program.err << "warning: " << warning << '\n';
   if (command.json) {
     const nlohmann::ordered_json json = {{"dataset", report->dataset},
                                          {"generation", report->generation},
@@ -100,7 +101,8 @@ int RunImport(const Program& program) {
                                          {"bundles_added", report->bundles_added},
                                          {"bundles_known", report->bundles_known},
                                          {"numbers_kept", report->numbers_kept},
-                                         {"bytes", report->bytes}};
+                                         {"bytes", report->bytes},
+                                         {"warnings", report->warnings}};
     *program.out << json.dump(2) << '\n';
   } else {
     *program.out << fmt::format("{} {}@{}: {} files, {} bundles added, {} known, digest {}\n",

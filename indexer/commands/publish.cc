@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "indexer/commands.h"
+#include "indexer/dry_run.h"
 #include "indexer/publish_command.h"
 #include "indexer/stop_signal.h"
 
@@ -22,6 +23,21 @@ constexpr char kFooter[] =
     "A publish that was stopped or killed leaves what was published before; run again, it reads no complete "
     "archive twice.";
 
+int RunDryRun(const PublishCommand& command, const Setting& index) {
+  Result<DryRunReport> report = [&] {
+    Progress progress(command.program->err, command.Style());
+    return DryRun(command.publish, &progress);
+  }();
+  if (!report.ok()) return command.Fail(command.Explain(index, std::move(report).status()));
+  if (command.json) {
+    PrintDryRunJson(*report, *command.program->out);
+  } else {
+    PrintDryRun(*report, *command.program->out);
+  }
+  const bool complete = report->refusal.ok() && report->left_out.empty();
+  return static_cast<int>(complete ? ExitCode::kOk : ExitCode::kCheckFailed);
+}
+
 }  // namespace
 
 int RunPublish(const Program& program) {
@@ -36,6 +52,9 @@ int RunPublish(const Program& program) {
   AddReadingOptions(app.get(), &command);
   AddIdentityOption(app.get(), &command);
   AddDamageOption(app.get(), &command);
+  bool dry_run = false;
+  app->add_flag("--dry-run", dry_run,
+                "say what is new, changed and gone, and what a publish would take; write nothing");
   if (const auto code = cli::ParseCommandLine(app.get(), program)) return *code;
 
   const Result<Setting> index = command.Index();
@@ -43,6 +62,7 @@ int RunPublish(const Program& program) {
   command.publish.index = index->value;
 
   const StopSignal stop;
+  if (dry_run) return RunDryRun(command, *index);
   Result<PublishReport> report = [&] {
     Progress progress(program.err, command.Style());
     return Publish(command.publish, &progress);

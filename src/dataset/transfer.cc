@@ -14,6 +14,7 @@
 #include "tarn/base/log.h"
 #include "tarn/base/version.h"
 #include "tarn/dataset/generation_builder.h"
+#include "tarn/dataset/predecessor.h"
 #include "tarn/index/bundle_builder.h"
 #include "tarn/index/generation_reader.h"
 #include "tarn/index/generation_writer.h"
@@ -153,7 +154,7 @@ class Importer {
   Status CheckManifest();
   Status PlaceBundles();
   Result<std::vector<PublishedFile>> Files();
-  Result<PreviousNumbers> Numbers(const index::GenerationReader* newest) const;
+  PreviousNumbers Numbers(const Predecessor& previous) const;
   Status Publish();
   Status Bad(const std::string& what) const {
     return Status(ErrorCode::kCorrupt, "the export is not whole: " + what)
@@ -260,10 +261,9 @@ Status Importer::PlaceBundles() {
       TARN_RETURN_IF_ERROR(root_->AddBundle(id, StagedPath(id)));
       continue;
     }
-    TARN_ASSIGN_OR_RETURN(const index::ArchiveFacts theirs,
-                          index::ReadBundleFacts(root_->BundlePath(id), id));
-    if (ours.is_tar && !theirs.is_tar) {
-      // Here it was a loose file only: that bundle holds less.
+    const Result<index::ArchiveFacts> theirs = index::VerifyBundle(root_->BundlePath(id), id);
+    if (!theirs.ok() || (ours.is_tar && !theirs->is_tar)) {
+      // It is damaged; or here it was a loose file only: that bundle holds less.
       ++report_.bundles_added;
       TARN_RETURN_IF_ERROR(root_->ReplaceBundle(id, StagedPath(id)));
       continue;
@@ -286,12 +286,8 @@ Result<std::vector<PublishedFile>> Importer::Files() {
 
 // What numbers go on from: those of the newest generation here, and those of the export that were never used
 // here, for files that are new here.
-Result<PreviousNumbers> Importer::Numbers(const index::GenerationReader* newest) const {
-  PreviousNumbers numbers;
-  if (newest != nullptr) {
-    numbers.next_number = newest->facts().next_number;
-    TARN_ASSIGN_OR_RETURN(numbers.rows, ReadManifest(*newest));
-  }
+PreviousNumbers Importer::Numbers(const Predecessor& previous) const {
+  PreviousNumbers numbers = previous.numbers;
   std::set<std::pair<ArchiveId, bool>> known;
   for (const ManifestRow& row : numbers.rows) known.emplace(row.id, row.kind == ManifestKind::kLooseFile);
   const uint32_t first_free = numbers.next_number;
@@ -300,7 +296,7 @@ Result<PreviousNumbers> Importer::Numbers(const index::GenerationReader* newest)
     numbers.rows.push_back(row);
     numbers.next_number = std::max(numbers.next_number, row.number + 1);
   }
-  if (newest == nullptr) numbers.next_number = std::max(numbers.next_number, facts_->next_number);
+  if (previous.next_generation == 1) numbers.next_number = std::max(numbers.next_number, facts_->next_number);
   return numbers;
 }
 
@@ -308,25 +304,23 @@ Status Importer::Publish() {
   TARN_ASSIGN_OR_RETURN(const std::vector<PublishedFile> files, Files());
   TARN_ASSIGN_OR_RETURN(const uint32_t dataset_number, root_->DatasetNumberOrCreate(report_.dataset));
   for (int attempt = 0; attempt < kCommitAttempts; ++attempt) {
-    TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> all, root_->AllGenerations(report_.dataset));
-    std::shared_ptr<const index::GenerationReader> newest;
-    if (!all.empty()) {
-      TARN_ASSIGN_OR_RETURN(
-          newest, index::GenerationReader::Open(root_->GenerationPath(report_.dataset, all.back())));
-    }
+    TARN_ASSIGN_OR_RETURN(const Predecessor previous, FindPredecessor(*root_, report_.dataset, Look::kRows));
+    const auto& newest = previous.whole;
     const GenerationPlan plan{.dataset = report_.dataset,
                               .dataset_number = dataset_number,
-                              .generation = all.empty() ? 1 : all.back() + 1,
+                              .generation = previous.next_generation,
                               .root_uuid = root_->uuid(),
                               .source_path = options_.source_path.value_or(facts_->source_path),
                               .writer = options_.writer,
                               .created = options_.created};
-    if (newest && newest->facts().digest == report_.digest &&
-        newest->facts().source_path == plan.source_path && !root_->IsRetired(report_.dataset, all.back())) {
-      report_.generation = all.back();
+    if (newest && !previous.damaged && newest->facts().digest == report_.digest &&
+        newest->facts().source_path == plan.source_path &&
+        !root_->IsRetired(report_.dataset, newest->facts().generation)) {
+      report_.generation = newest->facts().generation;
       return Status::Ok();
     }
-    TARN_ASSIGN_OR_RETURN(const PreviousNumbers numbers, Numbers(newest.get()));
+    report_.warnings = previous.warnings;
+    const PreviousNumbers numbers = Numbers(previous);
     TARN_ASSIGN_OR_RETURN(const BuiltGeneration built, BuildGeneration(plan, files, numbers));
     if (built.rows.facts.digest != report_.digest) {
       return Status(ErrorCode::kInternal, "the imported generation has another digest than the exported one");

@@ -114,6 +114,7 @@ class BundleBuilder::Impl final : public tar::TreeVisitor {
  public:
   Impl(BundleOptions options, tar::FindingList* findings)
       : memory_bytes_(options.memory_bytes),
+        sync_(options.sync),
         scratch_(io::JoinPath(options.scratch_directory, "bundle-" + MakeUuid())),
         findings_(findings),
         members_(io::JoinPath(scratch_, "members"), memory_bytes_ / 4),
@@ -146,6 +147,7 @@ class BundleBuilder::Impl final : public tar::TreeVisitor {
   Status NextFate(tar::MemberFate* fate);
 
   const size_t memory_bytes_;
+  const bool sync_;
   const std::string scratch_;  // a directory of this builder's own
   bool scratch_made_ = false;
   tar::FindingList* findings_;
@@ -241,7 +243,7 @@ Result<ArchiveFacts> BundleBuilder::Impl::Finish(const ArchiveId& id, std::span<
   facts_.warnings = findings_->warnings();
   facts_.errors = findings_->errors();
 
-  TARN_ASSIGN_OR_RETURN(const auto out, SstWriter::Create(file));
+  TARN_ASSIGN_OR_RETURN(const auto out, SstWriter::Create(file, sync_));
   RowWriter rows(out.get(), id);
   TARN_RETURN_IF_ERROR(rows.PutFacts(facts_));
   TARN_RETURN_IF_ERROR(rows.PutChunks(chunks));
@@ -338,13 +340,13 @@ Result<ArchiveFacts> BundleBuilder::Finish(const ArchiveId& id, std::span<const 
 }
 
 Result<ArchiveFacts> WriteLooseBundle(const ArchiveId& id, std::span<const uint64_t> chunks,
-                                      const std::string& file) {
+                                      const std::string& file, bool sync) {
   ArchiveFacts facts;
   facts.is_tar = false;
   facts.directories = 0;
   facts.logical_bytes = id.size;
   facts.end_offset = id.size;
-  TARN_ASSIGN_OR_RETURN(const auto out, SstWriter::Create(file));
+  TARN_ASSIGN_OR_RETURN(const auto out, SstWriter::Create(file, sync));
   RowWriter rows(out.get(), id);
   TARN_RETURN_IF_ERROR(rows.PutFacts(facts));
   TARN_RETURN_IF_ERROR(rows.PutChunks(chunks));
@@ -366,6 +368,13 @@ Result<ArchiveFacts> ReadBundleFacts(const std::string& file, const ArchiveId& i
   }
   ArchiveFacts facts;
   TARN_RETURN_IF_ERROR(Decode(scan->value(), &facts).WithContext(fmt::format("bundle '{}'", file)));
+  return facts;
+}
+
+Result<ArchiveFacts> VerifyBundle(const std::string& file, const ArchiveId& id) {
+  TARN_ASSIGN_OR_RETURN(ArchiveFacts facts, ReadBundleFacts(file, id));
+  TARN_ASSIGN_OR_RETURN(const auto scan, SstScan::Open(file));
+  TARN_RETURN_IF_ERROR(scan->VerifyChecksums());
   return facts;
 }
 

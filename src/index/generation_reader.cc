@@ -151,7 +151,7 @@ class RocksGenerationReader final : public GenerationReader {
 
   Status Damaged(std::string_view what) const {
     return Status(ErrorCode::kCorrupt, fmt::format("generation '{}' is damaged: {}", directory_, what))
-        .WithHint("publish the dataset again; other generations are not concerned");
+        .WithHint("publish the dataset again with --identity=full; other generations are not concerned");
   }
 
   // Finds a row and gives its bytes to `decode`; false when there is no such row.
@@ -361,7 +361,7 @@ Result<std::shared_ptr<const GenerationReader>> GenerationReader::Open(const std
   if (!io::Exists(directory)) return Status(ErrorCode::kNotFound, what + ": it does not exist");
   if (!io::Exists(io::JoinPath(directory, "CURRENT"))) {
     return Status(ErrorCode::kCorrupt, what + ": it has no file 'CURRENT'")
-        .WithHint("publish the dataset again; other generations are not concerned");
+        .WithHint("publish the dataset again with --identity=full; other generations are not concerned");
   }
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::OpenForReadOnly(

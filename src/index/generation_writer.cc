@@ -9,9 +9,11 @@
 #include <rocksdb/db.h>
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "index/kept_packs.h"
 #include "index/key.h"
 #include "index/rocksdb_options.h"
 #include "index/rocksdb_status.h"
@@ -24,12 +26,6 @@
 
 namespace tarn::index {
 namespace {
-
-struct Bundle {
-  ArchiveId id;
-  std::string path;
-  uint64_t bytes = 0;
-};
 
 // Removes an unfinished generation.
 class RemoveUnlessKept {
@@ -47,27 +43,29 @@ class RemoveUnlessKept {
 };
 
 // The bundles of a generation in key order, each once: two files with the same bytes share one.
-Result<std::vector<Bundle>> FindBundles(const IndexRoot& root, const std::vector<ManifestRow>& manifest) {
+Result<std::vector<PlacedBundle>> FindBundles(const IndexRoot& root,
+                                              const std::vector<ManifestRow>& manifest) {
   std::vector<ArchiveId> ids;
   ids.reserve(manifest.size());
   for (const ManifestRow& row : manifest) ids.push_back(row.id);
   std::sort(ids.begin(), ids.end());
   ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
 
-  std::vector<Bundle> bundles;
+  std::vector<PlacedBundle> bundles;
   bundles.reserve(ids.size());
   for (const ArchiveId& id : ids) {
     std::string path = root.BundlePath(id);
     const auto file = io::OpenFile(path);
     if (!file.ok()) return file.status();
     TARN_ASSIGN_OR_RETURN(const io::FileStat stat, (*file)->Stat());
-    bundles.push_back({id, std::move(path), stat.identity.size});
+    bundles.push_back({id, std::move(path), stat.identity.size, stat.identity.ctime_ns});
   }
   return bundles;
 }
 
 // Copies the rows of neighbouring bundles into one file.
-Status WritePack(const std::vector<Bundle>& bundles, size_t begin, size_t end, const std::string& path) {
+Status WritePack(const std::vector<PlacedBundle>& bundles, size_t begin, size_t end,
+                 const std::string& path) {
   TARN_ASSIGN_OR_RETURN(const auto pack, SstWriter::Create(path));
   for (size_t i = begin; i < end; ++i) {
     TARN_ASSIGN_OR_RETURN(const auto rows, SstScan::Open(bundles[i].path));
@@ -98,25 +96,47 @@ Status LinkOrCopy(const std::string& from, const std::string& to) {
   return io::CopyFile(from, to);
 }
 
+// Where a run of small bundles ends, beside the places where it would become too large: behind archives whose
+// digests say so, one of 4,096. So the packs of two generations are the same but for those in which an
+// archive came or went.
+bool EndsPack(const ArchiveId& id) {
+  constexpr uint64_t kOneOf = 4096;
+  return id.digest.low % kOneOf == 0;
+}
+
+// The end of the run of small bundles that starts at `begin`; `begin` itself when there is none.
+size_t EndOfRun(const std::vector<PlacedBundle>& bundles, size_t begin,
+                const GenerationWriteOptions& options) {
+  uint64_t bytes = 0;
+  size_t end = begin;
+  while (end < bundles.size() && bundles[end].bytes < options.pack_below_bytes &&
+         bytes < options.pack_bytes) {
+    bytes += bundles[end].bytes;
+    if (EndsPack(bundles[end++].id)) break;
+  }
+  return end;
+}
+
 // Stages one file for each large bundle and one for each run of small ones; gives their paths. A large bundle
 // ends a run: the key ranges of files must not overlap.
-Result<std::vector<std::string>> StageBundles(const std::vector<Bundle>& bundles, const std::string& incoming,
+Result<std::vector<std::string>> StageBundles(const std::vector<PlacedBundle>& bundles,
+                                              const std::string& incoming,
                                               const GenerationWriteOptions& options) {
   const bool pack = bundles.size() > options.pack_above_bundles;
+  const KeptPacks kept = pack && !options.previous.empty() ? KeptPacks(options.previous) : KeptPacks();
   std::vector<std::string> files;
   for (size_t begin = 0; begin < bundles.size();) {
-    size_t end = begin;
-    for (uint64_t bytes = 0; pack && end < bundles.size() && bundles[end].bytes < options.pack_below_bytes &&
-                             bytes < options.pack_bytes;
-         ++end) {
-      bytes += bundles[end].bytes;
-    }
+    const size_t end = pack ? EndOfRun(bundles, begin, options) : begin;
     files.push_back(fmt::format("{}/{}.sst", incoming, files.size()));
-    if (end - begin > 1) {
-      TARN_RETURN_IF_ERROR(WritePack(bundles, begin, end, files.back()));
-    } else {
-      end = begin + 1;
+    if (end - begin <= 1) {
       TARN_RETURN_IF_ERROR(LinkOrCopy(bundles[begin].path, files.back()));
+      ++begin;
+      continue;
+    }
+    const std::string same = kept.Find(std::span(bundles).subspan(begin, end - begin));
+    // A pack that vanishes meanwhile is written.
+    if (same.empty() || !LinkOrCopy(same, files.back()).ok()) {
+      TARN_RETURN_IF_ERROR(WritePack(bundles, begin, end, files.back()));
     }
     begin = end;
   }
@@ -240,7 +260,7 @@ Status WriteGeneration(const IndexRoot& root, const GenerationRows& rows, const 
   const std::string incoming = io::JoinPath(directory, "incoming");
   TARN_RETURN_IF_ERROR(io::MakeDirectory(incoming));
 
-  TARN_ASSIGN_OR_RETURN(const std::vector<Bundle> bundles, FindBundles(root, rows.manifest));
+  TARN_ASSIGN_OR_RETURN(const std::vector<PlacedBundle> bundles, FindBundles(root, rows.manifest));
   TARN_ASSIGN_OR_RETURN(std::vector<std::string> files, StageBundles(bundles, incoming, options));
   files.push_back(io::JoinPath(incoming, "own.sst"));
   TARN_RETURN_IF_ERROR(WriteOwnRows(rows, files.back()));

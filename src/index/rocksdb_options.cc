@@ -5,6 +5,7 @@
 #include <rocksdb/table.h>
 
 #include "index/rocksdb_log.h"
+#include "index/unsynced_env.h"
 
 namespace tarn::index {
 namespace {
@@ -39,13 +40,15 @@ rocksdb::Options BaseOptions() {
 }  // namespace
 
 rocksdb::Options WriterOptions() {
-  rocksdb::Options options = BaseOptions();
-  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions()));
+  rocksdb::Options options = ScanOptions();
+  options.env = UnsyncedEnv();
   return options;
 }
 
 rocksdb::Options ScanOptions() {
-  return WriterOptions();
+  rocksdb::Options options = BaseOptions();
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(TableOptions()));
+  return options;
 }
 
 rocksdb::Options FilterCheckOptions(size_t cache_bytes) {
@@ -60,7 +63,7 @@ rocksdb::Options FilterCheckOptions(size_t cache_bytes) {
 }
 
 rocksdb::Options NewStoreOptions() {
-  rocksdb::Options options = WriterOptions();
+  rocksdb::Options options = ScanOptions();
   options.create_if_missing = true;
   options.error_if_exists = true;
   options.disable_auto_compactions = true;

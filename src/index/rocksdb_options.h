@@ -8,7 +8,7 @@
 
 namespace tarn::index {
 
-// For files that are written: bundles, packs, a generation's own rows.
+// For files that are written: bundles, packs, a generation's own rows. RocksDB does not sync them.
 rocksdb::Options WriterOptions();
 
 // For a bundle that is read once, front to back: nothing is cached.

@@ -17,12 +17,13 @@ std::string_view View(const rocksdb::Slice& slice) {
 
 }  // namespace
 
-SstWriter::SstWriter(std::string path)
-    : path_(std::move(path)), writer_(rocksdb::EnvOptions(), WriterOptions()) {}
+// RocksDB's own sync is left out in any case: one of ours does for both.
+SstWriter::SstWriter(std::string path, bool sync)
+    : path_(std::move(path)), sync_(sync), writer_(rocksdb::EnvOptions(), WriterOptions()) {}
 
-Result<std::unique_ptr<SstWriter>> SstWriter::Create(const std::string& path) {
+Result<std::unique_ptr<SstWriter>> SstWriter::Create(const std::string& path, bool sync) {
   if (io::Exists(path)) return Status(ErrorCode::kAlreadyExists, fmt::format("'{}' exists already", path));
-  std::unique_ptr<SstWriter> writer(new SstWriter(path));
+  std::unique_ptr<SstWriter> writer(new SstWriter(path, sync));
   TARN_RETURN_IF_ERROR(FromRocksDb(writer->writer_.Open(path), fmt::format("cannot create '{}'", path)));
   return writer;
 }
@@ -42,7 +43,7 @@ Status SstWriter::Put(std::string_view key, std::string_view value) {
 
 Status SstWriter::Finish() {
   TARN_RETURN_IF_ERROR(FromRocksDb(writer_.Finish(), fmt::format("cannot write '{}'", path_)));
-  TARN_RETURN_IF_ERROR(io::SyncFile(path_));
+  if (sync_) TARN_RETURN_IF_ERROR(io::SyncFile(path_));
   finished_ = true;
   return Status::Ok();
 }
@@ -75,6 +76,16 @@ std::string_view SstScan::key() const {
 }
 std::string_view SstScan::value() const {
   return View(iterator_->value());
+}
+
+Result<std::string> SstScan::LastKey() {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> last(reader_.NewIterator(options));
+  last->SeekToLast();
+  if (last->Valid()) return last->key().ToString();
+  TARN_RETURN_IF_ERROR(FromRocksDb(last->status(), fmt::format("cannot read '{}'", path_)));
+  return Status(ErrorCode::kNotFound, fmt::format("'{}' holds no rows", path_));
 }
 
 uint64_t SstScan::rows() const {

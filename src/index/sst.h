@@ -18,22 +18,24 @@ namespace tarn::index {
 
 class SstWriter {
  public:
-  // Creates `path`, which must not exist. Unless Finish() succeeds the destructor removes it.
-  static Result<std::unique_ptr<SstWriter>> Create(const std::string& path);
+  // Creates `path`, which must not exist. Unless Finish() succeeds the destructor removes it. `sync`: whether
+  // Finish() syncs the file.
+  static Result<std::unique_ptr<SstWriter>> Create(const std::string& path, bool sync = true);
   ~SstWriter();
 
   // Keys in strictly rising order.
   Status Put(std::string_view key, std::string_view value);
-  // Ends and syncs the file; its directory is the caller's to sync.
+  // Ends the file, and syncs it unless that is the caller's; its directory always is.
   Status Finish();
 
   uint64_t rows() const { return rows_; }
   uint64_t file_bytes() { return writer_.FileSize(); }
 
  private:
-  explicit SstWriter(std::string path);
+  SstWriter(std::string path, bool sync);
 
   std::string path_;
+  const bool sync_;
   rocksdb::SstFileWriter writer_;
   uint64_t rows_ = 0;
   bool finished_ = false;
@@ -49,6 +51,8 @@ class SstScan {
   std::string_view key() const;  // valid until the next call
   std::string_view value() const;
 
+  // Key of the last row, wherever the scan stands; kNotFound when there is none.
+  Result<std::string> LastKey();
   // Rows as the file itself counts them.
   uint64_t rows() const;
   // Reads every block and compares its checksum.

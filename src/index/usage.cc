@@ -179,9 +179,10 @@ Status AddDataset(const IndexRoot& root, const std::string& dataset, ByteSum* su
   TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> generations, root.AllGenerations(dataset));
   for (const uint32_t generation : generations) {
     TARN_ASSIGN_OR_RETURN(const StoredGeneration stored, LookAtGeneration(root, dataset, generation));
-    TARN_RETURN_IF_ERROR(stored.readable);
+    // A damaged one counts with its files: what it names nobody can tell, and it must not keep its successor
+    // from being published.
     for (const io::FileFacts& facts : stored.files) sum->Add(facts);
-    TARN_RETURN_IF_ERROR(sum->AddBundles(root, stored.names));
+    if (stored.readable.ok()) TARN_RETURN_IF_ERROR(sum->AddBundles(root, stored.names));
   }
   return Status::Ok();
 }

@@ -4,6 +4,7 @@ its mounts; what cannot be tried here is skipped with the reason.
 """
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -59,36 +60,58 @@ class PublishSpaceTest(publishing.Publishing):
         self.assertIn('run the same command again', run.stderr)
         return run.stderr
 
+    def fill_and_publish_in_vain(self, leave):
+        """Publishes into `leave` bytes; gives whether a write failed, and not already the look at what is free."""
+        filler = self.fill(leave)
+        error = self.publish_in_vain()
+        self.assertEqual(self.generations(self.index), [1])
+        self.assert_readable(self.index, 'img', 'small.tar')
+        self.assert_whole(self.index)
+        os.unlink(filler)
+        if 'nothing was read yet' in error:
+            self.assertRegex(error, r'(?s)needs about .*, and index root .* has .* free.*tarn-index gc')
+            return False
+        self.assertIn('No space left on device', error)
+        self.assertIn(' is full (', error)
+        return True
+
     def test_disk_full(self):
+        """At several sizes, so that another write is the first that fails: of staging, a bundle, the generation."""
         self.mount('size=16m')
         self.publish(self.index, '--exclude', 'large')
-        for leave in (0, 4096, 65536, 150_000, 250_000):
+        failed = []
+        for leave in (0, 4096, 32768, 120_000, 180_000, 250_000):
             with self.subTest(leave=leave):
-                filler = self.fill(leave)
-                error = self.publish_in_vain()
-                self.assertIn('No space left on device', error)
-                self.assertIn(' is full (', error)
-                self.assertEqual(self.generations(self.index), [1])
-                self.assert_readable(self.index, 'img', 'small.tar')
-                os.unlink(filler)
+                failed.append(self.fill_and_publish_in_vain(leave))
+        self.assertIn(False, failed)
+        self.assertIn(True, failed)
         complete = publishing.journaled(self.index, 'img').keys()
+        unread = [f'large/{n}.tar' for n in range(6) if f'large/{n}.tar' not in complete]
+        # Every archive is done, the generation is not: the kill leaves that.
+        run = subprocess.run(self.command(self.index), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             env={**os.environ, 'TARN_KILL_POINT': 'rows-built'}, timeout=publishing.DEADLINE,
+                             check=False)
+        self.assertEqual(run.returncode, -signal.SIGKILL)
+        self.assertLess(len(unread), 6, 'no archive was indexed while there was room for some')
+        for leave in (12288, 20480):
+            with self.subTest(generation_in=leave):
+                self.assertTrue(self.fill_and_publish_in_vain(leave))
         report = self.publish(self.index)
-        self.assertEqual(report['reference'], 'img@2')
-        self.assertEqual(report['bytes_read'], sum(os.path.getsize(f'{self.data}/large/{n}.tar') for n in range(6)
-                                                   if f'large/{n}.tar' not in complete))
+        self.assertEqual((report['reference'], report['bytes_read']), ('img@2', 0))
         self.assert_readable(self.index, 'img', 'large/5.tar')
         self.assert_clean(self.index)
+        self.assert_whole(self.index)
 
     def test_over_quota(self):
         """A file server says so when bytes are synced, after it took them: each sync in turn is the first to fail."""
-        strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync']
+        strace = ['strace', '-f', '-qq', '-o', '/dev/null', '-e', 'trace=fsync,fdatasync,syncfs']
         if not shutil.which('strace') or subprocess.run([*strace, 'true'], stderr=subprocess.DEVNULL,
                                                         check=False).returncode != 0:
             self.skipTest('strace is not there, or may not trace')
         self.publish(self.index, '--exclude', 'large')
         for first in (1, 2, 4, 7, 11, 16):
             with self.subTest(first=first):
-                inject = f'inject=fsync,fdatasync:error=EDQUOT:when={first}+'
+                inject = f'inject=fsync,fdatasync,syncfs:error=EDQUOT:when={first}+'
                 error = self.publish_in_vain(before=[*strace, '-e', inject])
                 self.assertIn('is over quota', error)
                 self.assertIn('Disk quota exceeded', error)

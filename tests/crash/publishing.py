@@ -107,3 +107,9 @@ class Publishing(unittest.TestCase):
         """Nothing unfinished is left in staging: at most journals."""
         left = [name for name in os.listdir(os.path.join(index, 'staging')) if name != 'journals']
         self.assertEqual(left, [])
+
+    def assert_whole(self, index):
+        """`tarn-index fsck` finds nothing wrong."""
+        run = subprocess.run([INDEX, 'fsck', '--index', index], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             timeout=DEADLINE, check=False)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)

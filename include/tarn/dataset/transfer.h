@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tarn/base/archive_id.h"
 #include "tarn/base/result.h"
@@ -61,9 +62,10 @@ struct ImportReport {
   Digest digest;
   uint64_t files = 0;
   uint64_t bundles_added = 0;
-  uint64_t bundles_known = 0;  // the root had them
-  uint64_t numbers_kept = 0;   // files that have the archive number they were exported with
-  uint64_t bytes = 0;          // of the stream
+  uint64_t bundles_known = 0;         // the root had them
+  uint64_t numbers_kept = 0;          // files that have the archive number they were exported with
+  uint64_t bytes = 0;                 // of the stream
+  std::vector<std::string> warnings;  // one line each: generations here that are damaged
 };
 
 // Reads a stream, puts its bundles in place and publishes it as the dataset's next generation, with the same

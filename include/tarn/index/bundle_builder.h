@@ -22,6 +22,7 @@ namespace tarn::index {
 struct BundleOptions {
   std::string scratch_directory;            // must exist; what is put there is removed by the destructor
   size_t memory_bytes = size_t{128} << 20;  // for spools and sorters; beyond it rows go to disk
+  bool sync = true;                         // the finished bundle; false: the caller does
 };
 
 class BundleBuilder {
@@ -34,8 +35,8 @@ class BundleBuilder {
   // Members in rising order of ordinal. kUnsupported beyond the 2^30 - 2 members that a node id can number.
   Status AddMember(const tar::Member& member);
 
-  // Writes the bundle to `file` (which must not exist), synced, opened again and checked. `end_offset`: as
-  // HeaderWalker::end_offset. Call once. Nothing is left behind when it fails.
+  // Writes the bundle to `file` (which must not exist), synced if that was asked for, opened again and
+  // checked. `end_offset`: as HeaderWalker::end_offset. Call once. Nothing is left behind when it fails.
   Result<ArchiveFacts> Finish(const ArchiveId& id, std::span<const uint64_t> chunks, uint64_t end_offset,
                               const std::string& file);
 
@@ -44,12 +45,15 @@ class BundleBuilder {
   std::unique_ptr<Impl> impl_;
 };
 
-// The bundle of a loose file: facts and chunk checksums.
+// The bundle of a loose file: facts and chunk checksums. `sync`: as in BundleOptions.
 Result<ArchiveFacts> WriteLooseBundle(const ArchiveId& id, std::span<const uint64_t> chunks,
-                                      const std::string& file);
+                                      const std::string& file, bool sync = true);
 
 // Facts of a bundle on disk; kCorrupt when it is damaged or is not the bundle of `id`.
 Result<ArchiveFacts> ReadBundleFacts(const std::string& file, const ArchiveId& id);
+
+// The same, with every byte of it checked.
+Result<ArchiveFacts> VerifyBundle(const std::string& file, const ArchiveId& id);
 
 }  // namespace tarn::index
 

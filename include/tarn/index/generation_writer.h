@@ -39,6 +39,8 @@ struct GenerationWriteOptions {
   // Up to this many bundles all are linked: a link costs nothing and is shared with other generations. Beyond
   // it readers would hold too many files open.
   size_t pack_above_bundles = 1000;
+  // Directory of a generation that is whole, whose packs are linked where they hold the same; empty: none.
+  std::string previous = {};
 };
 
 // Builds the generation in `directory` (which must not exist), syncs it, opens it again and checks that every

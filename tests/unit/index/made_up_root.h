@@ -44,8 +44,10 @@ class MadeUpRoot {
   }
 
   // Publishes archives (made by AddBundle) as the dataset's next generation, under names that tell them apart
-  // and numbers that stay theirs. `linked`: bundles are linked; else packed.
-  uint32_t Publish(const std::string& dataset, const std::vector<ArchiveId>& ids, bool linked = true) {
+  // and numbers that stay theirs. `linked`: bundles are linked; else packed. `previous`: a generation whose
+  // packs may be linked; 0: none.
+  uint32_t Publish(const std::string& dataset, const std::vector<ArchiveId>& ids, bool linked = true,
+                   uint32_t previous = 0) {
     const auto number = root->DatasetNumberOrCreate(dataset);
     EXPECT_OK(number);
     const auto before = root->AllGenerations(dataset);
@@ -67,8 +69,9 @@ class MadeUpRoot {
     }
     const auto staged = root->MakeStagingDirectory("test");
     EXPECT_OK(staged);
-    const GenerationWriteOptions options{.pack_below_bytes = linked ? 0 : uint64_t{1} << 30,
-                                         .pack_above_bundles = 0};
+    GenerationWriteOptions options{.pack_below_bytes = linked ? 0 : uint64_t{1} << 30,
+                                   .pack_above_bundles = 0};
+    if (previous != 0) options.previous = root->GenerationPath(dataset, previous);
     EXPECT_OK(WriteGeneration(*root, made.rows, *staged + "/generation", options));
     EXPECT_OK(root->PublishGeneration(dataset, made.rows.facts.generation, *staged + "/generation"));
     // The publish is over: its staging is of a dead owner.

@@ -79,6 +79,7 @@ class FilePassTest : public ::testing::Test {
     auto journal = Journal::Open(scratch_ / "journals", "own");
     ASSERT_TRUE(journal.ok());
     journal_ = *std::move(journal);
+    batch_ = std::make_unique<BundleBatch>(root_.get(), journal_.get(), scratch_ / "scratch");
   }
 
   void Meddle(MeddlingSource::Meddle meddle) {
@@ -88,6 +89,7 @@ class FilePassTest : public ::testing::Test {
                                .selection = &selection_,
                                .root = root_.get(),
                                .journal = journal_.get(),
+                               .batch = batch_.get(),
                                .clock = clock_.get(),
                                .progress = &progress_,
                                .options = {.read_bytes = 4096, .depth = 1}};
@@ -97,6 +99,7 @@ class FilePassTest : public ::testing::Test {
   FilePassResult Read() {
     Result<FilePassResult> result = ReadFileOnce(context_, Scanned(), scratch_ / "scratch");
     EXPECT_TRUE(result.ok()) << result.status().ToString();
+    EXPECT_TRUE(batch_->Flush().ok());
     return result.ok() ? *std::move(result) : FilePassResult();
   }
   Result<PipelineResult> ReadAll(int64_t timeout_seconds) {
@@ -117,6 +120,7 @@ class FilePassTest : public ::testing::Test {
   std::unique_ptr<index::IndexRoot> root_;
   std::unique_ptr<ServerClock> clock_;
   std::unique_ptr<Journal> journal_;
+  std::unique_ptr<BundleBatch> batch_;
   std::shared_ptr<io::Source> source_;
   const Selection selection_;
   std::ostringstream err_;

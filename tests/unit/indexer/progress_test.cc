@@ -57,6 +57,31 @@ TEST(ProgressTest, WithJsonEachPhaseIsAnObjectOnALineOfItsOwn) {
   EXPECT_EQ(phases, (std::vector<std::string>{"scanning", "reading"}));
 }
 
+TEST(ProgressTest, JsonLinesSayHowFastItGoesAndWhatIsLeft) {
+  std::ostringstream err;
+  {
+    Progress progress(&err, ProgressStyle::kJson);
+    progress.SetPhase("reading");
+    progress.AddBytes(1000);
+    progress.AddMembers(7);
+    progress.AddFile();
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    progress.SetTotals(4, 3000);
+  }
+  std::istringstream lines(err.str());
+  std::string line;
+  nlohmann::json last;
+  while (std::getline(lines, line)) last = nlohmann::json::parse(line);
+  EXPECT_EQ(last["bytes"], 1000);
+  EXPECT_EQ(last["bytes_total"], 3000);
+  EXPECT_EQ(last["files"], 1);
+  EXPECT_EQ(last["files_total"], 4);
+  EXPECT_EQ(last["members"], 7);
+  const double rate = last["bytes_per_second"];
+  EXPECT_GT(rate, 0);
+  EXPECT_NEAR(last["seconds_left"].get<double>() * rate, 2000, 200);
+}
+
 TEST(ProgressTest, QuietIsQuiet) {
   std::ostringstream err;
   {

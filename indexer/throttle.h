@@ -1,0 +1,116 @@
+// Throttle: how fast a publish may read, so that those who train from the same file server do not notice it.
+//
+// Two limits, of bytes and of requests a second, each a bucket of tokens; and a back-off that watches how
+// long the source takes to answer. Limits can be changed while reads go on.
+#ifndef TARN_INDEXER_THROTTLE_H_
+#define TARN_INDEXER_THROTTLE_H_
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "tarn/base/status.h"
+
+namespace tarn::indexer {
+
+// What is asked of a throttle.
+struct ReadLimits {
+  uint64_t bytes_per_second = 0;     // 0: no limit
+  uint64_t requests_per_second = 0;  // 0: no limit
+  bool back_off = false;             // slow down while the source answers slowly
+  bool operator==(const ReadLimits&) const = default;
+};
+
+// Tokens that come at a steady rate. A request takes its tokens at once, also those that are not there yet,
+// and waits until they would have come: requests larger than the bucket are possible, and the average holds.
+class TokenBucket {
+ public:
+  using Time = std::chrono::nanoseconds;  // of a clock that never goes back
+
+  // 0: no limit. What waits already waits as long as the new rate says. A bucket holds what comes in a tenth
+  // of a second, so that an idle time is not made up for by a burst.
+  void SetRate(uint64_t per_second, Time now);
+  // Takes tokens; gives how long to wait for them. Zero without a limit.
+  Time Take(uint64_t tokens, Time now);
+
+ private:
+  void Refill(Time now);
+
+  double per_second_ = 0;
+  double tokens_ = 0;  // negative: taken before they came
+  Time at_{0};         // when tokens_ was right
+};
+
+// Whether the source answers slower than at the start: the median of the last requests is above twice what
+// requests of that size took at first. Requests are told apart by size in powers of two, because an archive
+// of few bytes is read in one small one. The pause it asks for grows while that is so, to at most 63 times
+// what a request took at first, and shrinks again afterwards.
+class BackOff {
+ public:
+  using Duration = std::chrono::nanoseconds;
+  static constexpr size_t kFirst = 16;   // requests of a size that say what is usual
+  static constexpr size_t kRecent = 16;  // requests between two looks
+  static constexpr double kSlow = 2.0;
+
+  void Add(size_t bytes, Duration took);
+  // Before the next request.
+  Duration pause() const;
+  bool slow() const { return level_ > 0; }
+
+ private:
+  static constexpr unsigned kMaxLevel = 6;
+  struct SizeClass {
+    std::vector<Duration> first;
+    Duration usual{0};  // their median, once there are enough
+  };
+
+  std::array<SizeClass, 65> classes_;
+  std::vector<double> recent_;  // how many times the usual
+  Duration usual_{0};           // of the size that came last
+  unsigned level_ = 0;          // the pause is 2^level - 1 times the usual
+};
+
+// What reads call. All functions from any thread.
+class Throttle {
+ public:
+  // Time since some start, and a way to wait; tests bring their own.
+  struct Clock {
+    std::function<std::chrono::nanoseconds()> now;
+    std::function<void(std::chrono::nanoseconds)> sleep;
+  };
+  // Gives the limits that hold now; asked about once a second while reads go on. Nothing: as before.
+  using LimitSource = std::function<std::optional<ReadLimits>()>;
+
+  explicit Throttle(const ReadLimits& limits);
+  Throttle(const ReadLimits& limits, Clock clock);
+
+  void Follow(LimitSource source);
+  ReadLimits limits() const;
+
+  // Waits until `bytes` may be asked for. kCancelled when a signal asked to stop meanwhile.
+  Status BeforeRead(size_t bytes);
+  // A request to the source took this long.
+  void AfterRead(size_t bytes, std::chrono::nanoseconds took);
+
+ private:
+  void Set(const ReadLimits& limits, std::chrono::nanoseconds now);  // with mutex_ held
+  void LookForLimits(std::chrono::nanoseconds now);
+
+  const Clock clock_;
+  mutable std::mutex mutex_;
+  ReadLimits limits_;  // guarded by mutex_, like the rest
+  TokenBucket bytes_;
+  TokenBucket requests_;
+  BackOff back_off_;
+  LimitSource source_;
+  std::chrono::nanoseconds next_look_{0};
+  uint64_t changes_ = 0;  // of the limits: who waits takes its time again
+};
+
+}  // namespace tarn::indexer
+
+#endif  // TARN_INDEXER_THROTTLE_H_
