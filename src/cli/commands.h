@@ -12,10 +12,13 @@ namespace tarn::cli {
 
 int RunCat(const Program& program);
 int RunDatasets(const Program& program);
+int RunDiff(const Program& program);
 int RunLs(const Program& program);
+int RunResolve(const Program& program);
 int RunStat(const Program& program);
 int RunVerify(const Program& program);
 int RunWalk(const Program& program);
+int RunWhere(const Program& program);
 
 }  // namespace tarn::cli
 

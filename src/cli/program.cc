@@ -27,6 +27,9 @@ constexpr Command kCommands[] = {
     {"stat", "print everything that is known of files and directories", RunStat},
     {"cat", "write the bytes of files to the standard output", RunCat},
     {"datasets", "list what is published in an index root", RunDatasets},
+    {"resolve", "print the generation that a name means now", RunResolve},
+    {"diff", "print what is different between two generations", RunDiff},
+    {"where", "print where an archive is published", RunWhere},
     {"walk", "list the members of an archive, and what is odd about it", RunWalk},
     {"verify", "hold archives against a second, independent reader", RunVerify},
 };

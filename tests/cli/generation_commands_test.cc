@@ -1,0 +1,183 @@
+// tarn resolve, diff and where, run in-process on two generations that tarn-index published.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/program.h"
+#include "indexer/program.h"
+#include "tests/support/scratch.h"
+
+namespace tarn::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+struct Outcome {
+  int code = 0;
+  std::string out;
+  std::string err;
+};
+
+class GenerationCommands : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    scratch_ = new support::Scratch;
+    WriteArchive("changed.tar", {{"kept", "same"}, {"longer", "short"}, {"gone", "x"}, {"dir/inner", "1"}});
+    WriteArchive("moves.tar", {{"m", "moves"}});
+    WriteArchive("removed.tar", {{"r", "removed"}});
+    WriteArchive("stays.tar", {{"s", "stays"}});
+    scratch_->Write("data/set/labels.csv", "1,2,3\n");
+    Publish();
+    WriteArchive(
+        "changed.tar",
+        {{"kept", "same"}, {"longer", "not so short"}, {"new", "y"}, {"dir/inner", "1"}, {"dir/more", "2"}});
+    fs::create_directories(*scratch_ / "data/set/sub");
+    fs::rename(*scratch_ / "data/set/moves.tar", *scratch_ / "data/set/sub/moved.tar");
+    fs::remove(*scratch_ / "data/set/removed.tar");
+    WriteArchive("added.tar", {{"a", "added"}});
+    scratch_->Write("data/set/labels.csv", "1,2,3,4\n");
+    Publish();
+  }
+  static void TearDownTestSuite() {
+    delete scratch_;
+    scratch_ = nullptr;
+  }
+
+  static void WriteArchive(const std::string& name, const std::map<std::string, std::string>& members) {
+    fs::remove_all(*scratch_ / "files");
+    for (const auto& [path, contents] : members) scratch_->Write("files/" + path, contents);
+    fs::create_directories(*scratch_ / "data/set");
+    const std::string command = "tar --create --format=gnu --sort=name --mtime=@1700000000 -C '" +
+                                (*scratch_ / "files") + "' --file '" + (*scratch_ / ("data/set/" + name)) +
+                                "' .";
+    ASSERT_EQ(std::system(command.c_str()), 0) << command;
+  }
+
+  static Outcome RunProgram(int (*run)(const Program&), std::vector<std::string> arguments) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    Outcome outcome;
+    outcome.code = run({.arguments = std::move(arguments),
+                        .in = &in,
+                        .out = &out,
+                        .err = &err,
+                        .environment = {{"TARN_CONFIG", "/dev/null"}, {"TARN_INDEX", *scratch_ / "index"}}});
+    outcome.out = out.str();
+    outcome.err = err.str();
+    return outcome;
+  }
+  static void Publish() {
+    const Outcome published = RunProgram(
+        indexer::Run, {"publish", *scratch_ / "data/set", "--name", "set", "--settle", "0", "--quiet"});
+    ASSERT_EQ(published.code, 0) << published.err;
+  }
+  static Outcome Tarn(std::vector<std::string> arguments) {
+    return RunProgram(cli::Run, std::move(arguments));
+  }
+
+  static std::vector<std::string> Lines(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+  static json Resolved(const std::string& name) { return json::parse(Tarn({"resolve", name, "--json"}).out); }
+  static std::string IdOf(const std::string& path) {
+    return json::parse(Tarn({"stat", "--json", path}).out)["archive_id"];
+  }
+
+  static support::Scratch* scratch_;
+};
+support::Scratch* GenerationCommands::scratch_ = nullptr;
+
+TEST_F(GenerationCommands, ResolveGivesTheImmutableName) {
+  EXPECT_EQ(Tarn({"resolve", "set"}).out, "set@2\n");
+  EXPECT_EQ(Tarn({"resolve", "set@1"}).out, "set@1\n");
+  const json facts = Resolved("set");
+  EXPECT_EQ(facts["path"], "set@2");
+  EXPECT_EQ(facts["generation"], 2);
+  const std::string digest = facts["digest"];
+  EXPECT_EQ(digest.size(), 32U);
+  EXPECT_EQ(Tarn({"resolve", "set", "--digest"}).out, "set@2 " + digest + "\n");
+  EXPECT_EQ(Tarn({"resolve", "set@" + digest}).out, "set@2\n");
+  EXPECT_NE(Resolved("set@1")["digest"], digest);
+}
+
+TEST_F(GenerationCommands, ResolveNamesWhatIsNotThere) {
+  const Outcome unknown = Tarn({"resolve", "sat"});
+  EXPECT_EQ(unknown.code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("set"));
+  EXPECT_EQ(Tarn({"resolve", "set@7"}).code, 3);
+}
+
+TEST_F(GenerationCommands, DiffTellsAddedRemovedChangedAndMoved) {
+  const Outcome diff = Tarn({"diff", "set@1", "set@2"});
+  EXPECT_EQ(diff.code, 1) << diff.err;
+  EXPECT_THAT(Lines(diff.out),
+              ElementsAre("added    file    added.tar", "changed  file    changed.tar",
+                          "added    member  changed/dir/more", "removed  member  changed/gone",
+                          "changed  member  changed/longer  size", "added    member  changed/new",
+                          "changed  file    labels.csv", "moved    file    sub/moved.tar  from moves.tar",
+                          "removed  file    removed.tar"));
+}
+
+TEST_F(GenerationCommands, DiffOfAGenerationWithItselfIsNothing) {
+  const Outcome diff = Tarn({"diff", "set@2", "set"});
+  EXPECT_EQ(diff.code, 0) << diff.err;
+  EXPECT_EQ(diff.out, "");
+}
+
+TEST_F(GenerationCommands, DiffBackwardsTellsTheOpposite) {
+  const Outcome diff = Tarn({"diff", "set@2", "set@1", "--files-only"});
+  EXPECT_EQ(diff.code, 1);
+  EXPECT_THAT(Lines(diff.out), ElementsAre("changed  file    changed.tar", "changed  file    labels.csv",
+                                           "moved    file    moves.tar  from sub/moved.tar",
+                                           "added    file    removed.tar", "removed  file    added.tar"));
+}
+
+TEST_F(GenerationCommands, DiffAsJsonHasBothArchiveIds) {
+  for (const std::string& line : Lines(Tarn({"diff", "set@1", "set@2", "--json"}).out)) {
+    const json change = json::parse(line);
+    if (change["path"] != "changed.tar") continue;
+    EXPECT_EQ(change["was_archive_id"], IdOf("set@1:changed"));
+    EXPECT_EQ(change["archive_id"], IdOf("set@2:changed"));
+    return;
+  }
+  FAIL() << "changed.tar is not reported";
+}
+
+TEST_F(GenerationCommands, WhereFindsEveryGenerationAndPath) {
+  const std::string id = IdOf("set@1:moves");
+  EXPECT_THAT(Lines(Tarn({"where", id}).out), UnorderedElementsAre("set@1:moves.tar", "set@2:sub/moved.tar"));
+  const std::string digest = id.substr(id.find('-') + 1);
+  EXPECT_EQ(Tarn({"where", digest}).out, Tarn({"where", id}).out);
+  const json line = json::parse(Lines(Tarn({"where", id, "--json"}).out).front());
+  EXPECT_EQ(line["archive_id"], id);
+  EXPECT_EQ(line["kind"], "archive");
+  EXPECT_EQ(line["retired"], false);
+}
+
+TEST_F(GenerationCommands, WhereFindsNothingAndSaysSo) {
+  const Outcome none = Tarn({"where", "5-00000000000000000000000000000001"});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_THAT(none.err, HasSubstr("no generation"));
+  const Outcome wrong = Tarn({"where", "train.tar"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("'train.tar' is no ArchiveId"));
+}
+
+}  // namespace
+}  // namespace tarn::cli
