@@ -11,6 +11,7 @@
 #include "indexer/kill_point.h"
 #include "indexer/stop_signal.h"
 #include "tarn/base/bytes.h"
+#include "tarn/base/log.h"
 #include "tarn/io/file_facts.h"
 
 namespace tarn::indexer {
@@ -179,7 +180,11 @@ Status PlanStore::Commit(const std::string& id, const CommittedPlan& committed) 
   TARN_RETURN_IF_ERROR(
       io::WriteFileAtomically(PathOf(id) + std::string(kCommittedSuffix), EncodeCommitted(committed)));
   KillPoint("commit-recorded");
-  return io::RemoveTree(PathOf(id));
+  // A second worker of a share may be writing there still; what is left goes with the next plan, or by gc.
+  if (const Status removed = io::RemoveTree(PathOf(id)); !removed.ok()) {
+    Log(LogLevel::kWarning, removed.message());
+  }
+  return Status::Ok();
 }
 
 namespace {

@@ -38,16 +38,17 @@ class SharesCrashTest(publishing.Publishing):
         self.local = os.path.join(self.work, 'local')
         self.expected = self.publish(self.local)
 
-    def arguments(self, command, index, share=None):
-        place = ['--name', 'img', '--index', index, '--json', '--quiet']
+    def arguments(self, command, index, share=None, more=()):
+        place = ['--name', 'img', '--index', index, '--json', '--quiet', *more]
         if command == 'plan':
             return [publishing.INDEX, 'plan', self.data, '--shares', str(SHARES), *place]
         if command == 'worker':
-            return [publishing.INDEX, 'worker', '--share', f'{share}/{SHARES}', '--settle', '0', *place]
+            settle = [] if '--settle' in more else ['--settle', '0']
+            return [publishing.INDEX, 'worker', '--share', f'{share}/{SHARES}', *settle, *place]
         return [publishing.INDEX, 'commit', *place]
 
-    def run_command(self, command, index, share=None, code=0):
-        run = subprocess.run(self.arguments(command, index, share), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    def run_command(self, command, index, share=None, code=0, more=()):
+        run = subprocess.run(self.arguments(command, index, share, more), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, timeout=publishing.DEADLINE, check=False)
         self.assertEqual(run.returncode, code, f'{command} {share}\n{run.stdout}{run.stderr}')
         return json.loads(run.stdout)
@@ -74,6 +75,8 @@ class SharesCrashTest(publishing.Publishing):
         self.assertFalse(again['published'])
         for key in (*SAME, 'reference', 'left_out', 'quarantined'):
             self.assertEqual(again[key], report[key], key)
+        # A slow twin of a worker, or one that an engine starts once more.
+        self.assertEqual(self.run_command('worker', index, 1)['committed'], 'img@1')
         self.assertEqual(self.publish(index)['bytes_read'], 0)
         self.assertEqual(self.generations(index), [1])
         self.assertEqual(sorted(n for n in os.listdir(f'{index}/staging') if n not in ('journals', 'plans')), [])
@@ -157,6 +160,75 @@ class SharesCrashTest(publishing.Publishing):
         self.assertTrue(before)
         self.run_command('worker', index, 3)
         self.assert_published(index, self.run_command('commit', index))
+
+    def test_what_is_left_out_and_what_is_damaged_is_named_by_every_commit(self):
+        index = os.path.join(self.work, 'damaged')
+        for name in os.listdir(self.data):
+            os.utime(f'{self.data}/{name}', (time.time() - 7200, time.time() - 7200))
+        with open(f'{self.data}/5.tar', 'r+b') as file:
+            file.seek(512 + 148)  # the checksum of the second header block
+            file.write(b'7777777')
+        os.utime(f'{self.data}/5.tar', (time.time() - 7200, time.time() - 7200))
+        publishing.make_archive(f'{self.data}/young.tar', 50)
+        self.run_command('plan', index)
+        left_out = []
+        for share in range(1, SHARES + 1):
+            # An engine must not run a share again in vain: it is done, whatever was left out of it.
+            report = self.run_command('worker', index, share, more=('--settle', '600', '--settle-timeout', '0'))
+            left_out += [row['path'] for row in report['left_out']]
+        self.assertEqual(left_out, ['young.tar'])
+        first = self.run_command('commit', index, code=1)
+        self.assertTrue(first['published'])
+        again = self.run_command('commit', index, code=1)
+        self.assertFalse(again['published'])
+        for report in (first, again):
+            self.assertEqual(report['quarantined'], ['5.tar'])
+            self.assertEqual([row['path'] for row in report['left_out']], ['young.tar'])
+            self.assertGreater(report['errors'], 0)
+
+    def test_files_that_came_after_the_plan_are_named_and_not_part_of_it(self):
+        index = os.path.join(self.work, 'late')
+        self.plan_and_work(index)
+        publishing.make_archive(f'{self.data}/late.tar', 70)
+        report = self.run_command('commit', index)
+        self.assertEqual(report['digest'], self.expected['digest'])
+        self.assertTrue(any("'late.tar'" in note for note in report['notes']), report['notes'])
+
+    def test_a_plan_of_full_identity_reads_all_and_goes_on_behind_a_kill(self):
+        index = os.path.join(self.work, 'full')
+        self.publish(index)
+        plan = self.run_command('plan', index, more=('--identity', 'full'))
+        self.assertEqual(plan['bytes'], self.expected['bytes_read'])
+        first = plan['share_list'][0]
+        run = subprocess.run(self.arguments('worker', index, 1), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                             timeout=publishing.DEADLINE, check=False,
+                             env={**os.environ, 'TARN_KILL_POINT': 'share-recorded'})
+        self.assertEqual(run.returncode, -signal.SIGKILL)
+        self.assertEqual(self.run_command('worker', index, 1)['bytes_read'], 0)
+        self.assertGreater(first['bytes'], 0)
+        for share in (2, 3):
+            self.assertEqual(self.run_command('worker', index, share)['bytes_read'],
+                             plan['share_list'][share - 1]['bytes'])
+        report = self.run_command('commit', index)
+        self.assertFalse(report['published'])
+        self.assert_published(index, report)
+
+    def test_numbers_that_do_not_fit_the_plan_are_usage_errors(self):
+        index = os.path.join(self.work, 'numbers')
+        self.run_command('plan', index)
+        for arguments, variables, words in (
+                (['--share', '1/4'], {}, ('4', 'the plan has 3')),
+                ([], {'JOB_COMPLETION_INDEX': '3'}, ('JOB_COMPLETION_INDEX=3', '3')),
+                ([], {}, ('--share', 'SLURM_ARRAY_TASK_ID')),
+                (['--share', '1/3', '--plan', 'x'], {}, ("'x'",))):
+            with self.subTest(arguments=arguments, variables=variables):
+                clean = {k: v for k, v in os.environ.items() if not k.startswith(('SLURM_', 'JOB_'))}
+                run = subprocess.run([publishing.INDEX, 'worker', '--name', 'img', '--index', index, *arguments],
+                                     stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                                     timeout=publishing.DEADLINE, env={**clean, **variables})
+                self.assertEqual(run.returncode, 2, run.stderr)
+                for word in words:
+                    self.assertIn(word, run.stderr)
 
     def go_on(self, index, victim):
         """What an engine does behind a kill: the same command again, and those behind it."""
