@@ -51,10 +51,15 @@ Status BundleBatch::Flush() {
   std::vector<Finished> bundles;
   {
     const std::lock_guard guard(mutex_);
+    if (waiting_.empty()) return Status::Ok();
     bundles.swap(waiting_);
     archive_bytes_ = 0;
+    ++placing_;
   }
-  return bundles.empty() ? Status::Ok() : Place(bundles);
+  Status placed = Place(bundles);
+  const std::lock_guard guard(mutex_);
+  --placing_;
+  return placed;
 }
 
 Status BundleBatch::Place(const std::vector<Finished>& bundles) {

@@ -2,9 +2,9 @@
 //
 // A bundle may be seen in its place only when its bytes would survive a power cut, and a sync costs a round
 // trip to the disk: for archives of a few members that is most of what a publish does. So bundles wait,
-// written and checked, in staging until there are many, or until a second has passed; then one sync covers
-// all of them, and each gets its line in the journal and its name. A process that is killed loses at most the
-// batch: these archives are read again.
+// written and checked, in staging until there are many, or until a few seconds have passed; then one sync
+// covers all of them, and each gets its line in the journal and its name. Meanwhile the next batch grows. A
+// process that is killed loses at most what is not in its place: these archives are read again.
 #ifndef TARN_INDEXER_BUNDLE_BATCH_H_
 #define TARN_INDEXER_BUNDLE_BATCH_H_
 
@@ -27,7 +27,7 @@ class BundleBatch {
  public:
   static constexpr size_t kMostBundles = 512;
   static constexpr uint64_t kMostArchiveBytes = uint64_t{64} << 20;  // what a kill makes to be read again
-  static constexpr std::chrono::seconds kLongest{1};
+  static constexpr std::chrono::seconds kLongest{5};
 
   struct Finished {
     ArchiveId id;
@@ -51,7 +51,8 @@ class BundleBatch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  bool IsOld() const { return !waiting_.empty() && Clock::now() - oldest_ >= kLongest; }
+  // A batch that is not full waits for the one before it.
+  bool IsOld() const { return placing_ == 0 && !waiting_.empty() && Clock::now() - oldest_ >= kLongest; }
   Status Place(const std::vector<Finished>& bundles);
 
   index::IndexRoot* const root_;
@@ -61,6 +62,7 @@ class BundleBatch {
   std::mutex mutex_;
   std::vector<Finished> waiting_;  // guarded by mutex_, like the rest
   uint64_t archive_bytes_ = 0;
+  unsigned placing_ = 0;  // batches that are being put in place
   Clock::time_point oldest_;
 };
 
