@@ -161,6 +161,40 @@ class SharesCrashTest(publishing.Publishing):
         self.run_command('worker', index, 3)
         self.assert_published(index, self.run_command('commit', index))
 
+    def test_gc_takes_a_plan_that_nobody_touched_for_its_grace(self):
+        index = os.path.join(self.work, 'stale')
+        plan = self.plan_and_work(index, (1,))
+        for dry_run in (['--dry-run'], []):
+            self.assertTrue(os.path.isdir(f'{index}/staging/plans/img/{plan["plan"]}'))
+            run = subprocess.run([publishing.INDEX, 'gc', '--index', index, '--grace', '0', '--json', *dry_run],
+                                 stdout=subprocess.PIPE, check=True, timeout=publishing.DEADLINE)
+            self.assertEqual(json.loads(run.stdout)['staging'], 1)
+        self.assertEqual(publishing.bundles(index), set())
+        run = subprocess.run(self.arguments('commit', index), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             check=False, timeout=publishing.DEADLINE)
+        self.assertEqual(run.returncode, 3)
+        self.assertIn("dataset 'img' has no plan", run.stderr)
+        self.assertIn('tarn-index plan', run.stderr)
+        self.plan_and_work(index)
+        self.assert_published(index, self.run_command('commit', index))
+
+    def test_a_new_plan_takes_the_place_of_the_one_before(self):
+        index = os.path.join(self.work, 'anew')
+        before = self.plan_and_work(index, (1,))
+        publishing.make_archive(f'{self.data}/more.tar', 90)
+        time.sleep(0.3)
+        plan = self.run_command('plan', index)
+        self.assertNotEqual(plan['plan'], before['plan'])
+        self.assertEqual(plan['files_unchanged'], before['share_list'][0]['files'])
+        run = subprocess.run(self.arguments('worker', index, 2, ('--plan', before['plan'])), stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, check=False, timeout=publishing.DEADLINE)
+        self.assertEqual(run.returncode, 3)
+        self.assertIn(plan['plan'], run.stderr, 'it says which plan is the current one')
+        for share in range(1, SHARES + 1):
+            self.run_command('worker', index, share)
+        report = self.run_command('commit', index)
+        self.assertEqual(report['digest'], self.publish(os.path.join(self.work, 'local-anew'))['digest'])
+
     def test_what_is_left_out_and_what_is_damaged_is_named_by_every_commit(self):
         index = os.path.join(self.work, 'damaged')
         for name in os.listdir(self.data):
