@@ -37,8 +37,9 @@ class BundleBatchTest : public ::testing::Test {
     return text.ok() ? *text : text.status().message();
   }
   size_t JournalLines() {
-    const std::string text = *io::ReadFile(scratch_ / "journals/own.journal");
-    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+    const auto text = io::ReadFile(scratch_ / "journals/own.journal");
+    EXPECT_TRUE(text.ok()) << text.status().ToString();
+    return text.ok() ? static_cast<size_t>(std::count(text->begin(), text->end(), '\n')) : 0;
   }
 
   const support::Scratch scratch_;
