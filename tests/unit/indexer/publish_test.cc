@@ -386,7 +386,7 @@ TEST_F(PublishTest, CommandLinesThatCannotBeRightAreUsage) {
   const Ran mistyped = Run({"publsh"});
   EXPECT_EQ(mistyped.code, 2);
   EXPECT_THAT(mistyped.err, HasSubstr("did you mean 'publish'"));
-  const Ran unknown = Run({"publish", data_, "--name", "img", "--jbos", "3"});
+  const Ran unknown = Run({"publish", data_, "--name", "img", "--jobz", "3"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean '--jobs'"));
   EXPECT_EQ(Run({"publish", data_, "--name", "img", "--jobs", "0"}).code, 2);
