@@ -134,7 +134,10 @@ class PublishSpaceTest(publishing.Publishing):
                 before = [*strace, '-e', f'trace={calls}', '-e', f'inject={calls}:error={error}']
                 self.assertEqual(self.publish(index, before=before)['digest'], digest)
                 with open(os.path.join(self.work, 'trace'), encoding='utf-8', errors='replace') as trace:
-                    self.assertIn('INJECTED', trace.read(), 'the call is not used')
+                    injected = 'INJECTED' in trace.read()
+                if calls == 'preadv2' and not injected:
+                    self.skipTest('this kernel tells what is cached (cachestat): nothing is read without waiting')
+                self.assertTrue(injected, 'the call is not used')
                 self.assert_readable(index, 'img', 'large/2.tar')
                 self.assertFalse(self.publish(index, before=before)['published'])
 
