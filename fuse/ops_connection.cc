@@ -25,10 +25,12 @@ constexpr Capability kRequired[] = {
 // What is asked for where the kernel has it. Left out, each for its reason: POSIX_LOCKS and FLOCK_LOCKS (the
 // kernel keeps read locks by itself), SPLICE_* (requests have to land in our buffers), ATOMIC_O_TRUNC (with
 // no OPEN, a truncating open would empty the kernel's idea of the file without asking), WRITEBACK_CACHE and
-// HANDLE_KILLPRIV (nothing is written), POSIX_ACL (modes say it all).
+// HANDLE_KILLPRIV (nothing is written), POSIX_ACL (modes say it all), READDIRPLUS_AUTO (find(1) and ls -l
+// read a whole directory before they ask for the first attribute: the kernel then guesses that nobody will,
+// and looks up each name).
 constexpr unsigned kWanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO | FUSE_CAP_PARALLEL_DIROPS |
-                             FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_CACHE_SYMLINKS |
-                             FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA;
+                             FUSE_CAP_READDIRPLUS | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT |
+                             FUSE_CAP_AUTO_INVAL_DATA;
 
 Status CheckKernel(const fuse_conn_info& connection) {
   for (const Capability& capability : kRequired) {
