@@ -6,12 +6,15 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <future>
+#include <chrono>
 #include <memory>
-#include <thread>
+#include <string>
+#include <utility>
 
 #include "fuse/dataset_service.h"
 #include "fuse/mount_point.h"
@@ -60,24 +63,47 @@ Wakeup WaitFor(int signals, const Session& session, std::chrono::milliseconds pa
   }
 }
 
-// Asks the mount itself, as a user would: through the kernel to a worker and back. On a thread of its own, so
-// that a mount that does not answer cannot hold the program: it is given up with the process.
+// Asks the mount and says what came of it; in the child, so only with calls that are safe after a fork of
+// one thread among many (signal-safety(7)).
+[[noreturn]] void ProbeInChild(const char* mountpoint, int report) {
+  close_range(3, static_cast<unsigned>(report) - 1, 0);
+  close_range(static_cast<unsigned>(report) + 1, ~0U, 0);
+  struct statx status {};
+  struct statvfs totals {};
+  const bool good = statx(AT_FDCWD, mountpoint, AT_STATX_FORCE_SYNC, STATX_TYPE, &status) == 0 &&
+                    statvfs(mountpoint, &totals) == 0;
+  const int error = good ? 0 : errno;
+  _exit(write(report, &error, sizeof(error)) == sizeof(error) ? 0 : 1);
+}
+
+// Asks the mount itself, as a user would: through the kernel to a worker and back. In a process of its own
+// that does not have the connection: a thread that waits for an answer cannot be killed, and with the
+// connection in its hands it would keep a killed server's mount hanging for ever.
 Status ProbeMount(const std::string& mountpoint) {
-  auto probed = std::make_shared<std::promise<int>>();
-  std::future<int> answer = probed->get_future();
-  std::thread([mountpoint, probed] {
-    struct statx status {};
-    struct statvfs totals {};
-    const bool good = statx(AT_FDCWD, mountpoint.c_str(), AT_STATX_FORCE_SYNC, STATX_TYPE, &status) == 0 &&
-                      statvfs(mountpoint.c_str(), &totals) == 0;
-    probed->set_value(good ? 0 : errno);
-  }).detach();
-  if (answer.wait_for(kAnswerDeadline) == std::future_status::timeout) {
-    return Status(ErrorCode::kTimedOut, "the mount at '" + mountpoint + "' does not answer");
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Status::FromErrno(errno, "cannot make a pipe");
+  const UniqueFd answer(ends[0]);
+  UniqueFd report(ends[1]);
+  const pid_t child = fork();
+  if (child == -1) return Status::FromErrno(errno, "cannot start a process that asks the mount");
+  if (child == 0) ProbeInChild(mountpoint.c_str(), report.get());
+  report.reset();
+
+  pollfd waiting{.fd = answer.get(), .events = POLLIN, .revents = 0};
+  const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(kAnswerDeadline);
+  int ready = 0;
+  do {
+    ready = poll(&waiting, 1, static_cast<int>(patience.count()));
+  } while (ready == -1 && errno == EINTR);
+  int error = 0;
+  if (ready == 1 && read(answer.get(), &error, sizeof(error)) == sizeof(error)) {
+    waitpid(child, nullptr, 0);
+    return error == 0 ? Status::Ok()
+                      : Status::FromErrno(error, "the mount at '" + mountpoint + "' does not answer");
   }
-  const int error = answer.get();
-  return error == 0 ? Status::Ok()
-                    : Status::FromErrno(error, "the mount at '" + mountpoint + "' does not answer");
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, ready == 1 ? 0 : WNOHANG);  // what waits for an answer may not end
+  return Status(ErrorCode::kTimedOut, "the mount at '" + mountpoint + "' does not answer");
 }
 
 // Ends the mount after a signal. Users with open files are named and have until `grace` is over, or the next

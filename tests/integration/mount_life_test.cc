@@ -238,9 +238,34 @@ TEST_F(MountLife, AMountWhoseServerWasKilledIsSaidToBeThereAndCanBeUnmounted) {
   const Finished refused = RunProgram(MountCommand());
   EXPECT_EQ(refused.exit_code, 3);
   EXPECT_THAT(refused.err, HasSubstr("also when its server is gone"));
-  EXPECT_EQ(RunProgram({Program("tarn-mount"), "unmount", mount.path()}).exit_code, 0);
+  const Finished unmounted = RunProgram({Program("tarn-mount"), "unmount", mount.path()});
+  EXPECT_EQ(unmounted.exit_code, 0) << unmounted.err;
   EXPECT_EQ(RunProgram(MountCommand()).exit_code, 0);
   ExpectServes(Mountpoint());
+}
+
+// A server asks its own mount before it says that it is ready. Killed while it waits for the answer, it must
+// not keep the connection open: whoever touched the mount would hang for ever.
+TEST_F(MountLife, AServerThatIsKilledWhileItStartsLeavesNoMountThatHangs) {
+  std::vector<std::string> command = {Program("tarn-mount"), Mountpoint(), "--foreground"};
+  for (const std::string& word : Options()) command.push_back(word);
+  std::filesystem::create_directories(Mountpoint());
+  for (int round = 0; round < 12; ++round) {
+    const pid_t server = support::StartProgram(command, scratch_ / "killed.log");
+    ASSERT_TRUE(Soon([&] { return IsMounted(Mountpoint()); }));
+    std::this_thread::sleep_for(std::chrono::microseconds(round * 500));
+    kill(server, SIGKILL);
+    EXPECT_TRUE(InChild([&] {
+      struct statx status {};
+      // It dies when the kernel comes to it; what is known without asking it stays known.
+      while (statx(AT_FDCWD, Mountpoint().c_str(), AT_STATX_FORCE_SYNC, STATX_TYPE, &status) == 0) continue;
+      EXPECT_TRUE(errno == ENOTCONN || errno == ECONNABORTED) << strerror(errno);
+    })) << "in round "
+        << round;
+    EXPECT_NE(support::WaitForChild(server, std::chrono::seconds(60)), -1);
+    const Finished unmounted = RunProgram({Program("tarn-mount"), "unmount", "--lazy", Mountpoint()});
+    ASSERT_EQ(unmounted.exit_code, 0) << unmounted.err;
+  }
 }
 
 // Through fusermount3. The device is usually open to all; here a copy of it is put in its place.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
 #include <set>
 
 #include "tarn/dataset/archive_bytes.h"
@@ -26,18 +27,25 @@ constexpr uint64_t kRead = 128 << 10;
 class FakeGuard final : public SourceGuard {
  public:
   bool Enter(size_t source, const std::string& path) override {
+    const std::lock_guard lock(mutex_);
     if (full.contains(source)) return false;
     entered.push_back(path);
     ++inside;
     return true;
   }
   bool Answers(size_t source) const override { return !silent.contains(source); }
-  void Leave(size_t) override { --inside; }
+  void Leave(size_t) override {
+    const std::lock_guard lock(mutex_);
+    --inside;
+  }
 
   std::set<size_t> full;
   std::set<size_t> silent;
   std::vector<std::string> entered;
   int inside = 0;
+
+ private:
+  std::mutex mutex_;  // archives are looked at by several threads
 };
 
 class SourceGuardTest : public testing::Test {
