@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "indexer/dry_run.h"
+#include "indexer/left_out_json.h"
 #include "tarn/base/bytes.h"
 
 namespace tarn::indexer {
@@ -83,12 +84,7 @@ void PrintDryRunJson(const DryRunReport& report, std::ostream& out) {
                          {"message", EscapeName(report.refusal.message())},
                          {"hint", EscapeName(report.refusal.hint())}};
   }
-  object["left_out"] = ordered_json::array();
-  for (const LeftOut& left_out : report.left_out) {
-    object["left_out"].push_back({{"path", EscapeName(left_out.path)},
-                                  {"code", ErrorCodeName(left_out.reason.code())},
-                                  {"reason", EscapeName(left_out.reason.message())}});
-  }
+  object["left_out"] = LeftOutJson(report.left_out);
   object["notes"] = report.notes;
   out << object.dump() << '\n' << std::flush;
 }

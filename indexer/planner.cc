@@ -11,6 +11,7 @@
 #include "indexer/dataset_passes.h"
 #include "indexer/generation_commit.h"
 #include "indexer/known_files.h"
+#include "indexer/left_out_json.h"
 #include "indexer/plan.h"
 #include "indexer/plan_store.h"
 #include "indexer/space.h"
@@ -199,15 +200,10 @@ void PrintPlanJson(const PlanReport& report, std::ostream& out) {
                                    {"space_bytes", report.space_bytes},
                                    {"seconds", report.seconds},
                                    {"share_list", nlohmann::ordered_json::array()},
-                                   {"left_out", nlohmann::ordered_json::array()},
+                                   {"left_out", LeftOutJson(report.left_out)},
                                    {"notes", report.notes}};
   for (const PlanReport::Share& share : report.shares) {
     object["share_list"].push_back({{"files", share.files}, {"bytes", share.bytes}, {"done", share.done}});
-  }
-  for (const LeftOut& left_out : report.left_out) {
-    object["left_out"].push_back({{"path", EscapeName(left_out.path)},
-                                  {"code", ErrorCodeName(left_out.reason.code())},
-                                  {"reason", EscapeName(left_out.reason.message())}});
   }
   out << object.dump() << '\n' << std::flush;
 }

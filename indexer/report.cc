@@ -8,6 +8,7 @@
 #include <ostream>
 #include <vector>
 
+#include "indexer/left_out_json.h"
 #include "tarn/base/bytes.h"
 
 namespace tarn::indexer {
@@ -145,12 +146,7 @@ void PrintReportJson(const PublishReport& report, std::ostream& out) {
   }
   object["quarantined"] = ordered_json::array();
   for (const std::string& path : report.quarantined) object["quarantined"].push_back(EscapeName(path));
-  object["left_out"] = ordered_json::array();
-  for (const LeftOut& left_out : report.left_out) {
-    object["left_out"].push_back({{"path", EscapeName(left_out.path)},
-                                  {"code", ErrorCodeName(left_out.reason.code())},
-                                  {"reason", EscapeName(left_out.reason.message())}});
-  }
+  object["left_out"] = LeftOutJson(report.left_out);
   object["notes"] = report.notes;
   if (report.plan) object["plan"] = DescribePlan(*report.plan);
   out << object.dump() << '\n' << std::flush;

@@ -12,6 +12,7 @@
 #include "indexer/generation_commit.h"
 #include "indexer/kill_point.h"
 #include "indexer/known_files.h"
+#include "indexer/left_out_json.h"
 #include "indexer/plan_store.h"
 #include "indexer/stop_signal.h"
 #include "indexer/workplace.h"
@@ -232,13 +233,8 @@ void PrintWorkerJson(const WorkerReport& report, std::ostream& out) {
                                    {"files_unchanged", result.files_unchanged},
                                    {"bundles_reused", result.bundles_reused},
                                    {"seconds", result.seconds},
-                                   {"left_out", nlohmann::ordered_json::array()}};
+                                   {"left_out", LeftOutJson(result.left_out)}};
   if (report.committed) object["committed"] = fmt::format("{}@{}", report.dataset, *report.committed);
-  for (const LeftOut& left_out : result.left_out) {
-    object["left_out"].push_back({{"path", EscapeName(left_out.path)},
-                                  {"code", ErrorCodeName(left_out.reason.code())},
-                                  {"reason", EscapeName(left_out.reason.message())}});
-  }
   out << object.dump() << '\n' << std::flush;
 }
 
