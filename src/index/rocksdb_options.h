@@ -14,10 +14,6 @@ rocksdb::Options WriterOptions();
 // For a bundle that is read once, front to back: nothing is cached.
 rocksdb::Options ScanOptions();
 
-// For a table of which every block is to be read when it is opened that a check of its data blocks leaves
-// out: partitions of its filter. What is read is cached in `cache_bytes`.
-rocksdb::Options FilterCheckOptions(size_t cache_bytes);
-
 // For the store into which a generation's files are ingested.
 rocksdb::Options NewStoreOptions();
 

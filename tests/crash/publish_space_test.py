@@ -80,7 +80,7 @@ class PublishSpaceTest(publishing.Publishing):
         self.mount('size=16m')
         self.publish(self.index, '--exclude', 'large')
         failed = []
-        for leave in (0, 4096, 32768, 120_000, 180_000, 250_000):
+        for leave in (0, 4096, 32768, 120_000, 180_000, 220_000):
             with self.subTest(leave=leave):
                 failed.append(self.fill_and_publish_in_vain(leave))
         self.assertIn(False, failed)

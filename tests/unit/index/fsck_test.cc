@@ -168,7 +168,7 @@ TEST_F(FsckTest, WhatACrashLeavesIsNotedAndIsNoProblem) {
 
 TEST_F(FsckTest, AFlippedByteAnywhereInABundleIsFoundThereAndInTheGenerationsThatLinkIt) {
   const std::string bytes = support::Scratch::Read(Bundle(0));
-  for (size_t offset = 0; offset < bytes.size(); offset += offset + 60 < bytes.size() ? 29 : 5) {
+  for (size_t offset = 0; offset < bytes.size(); offset += offset + 60 < bytes.size() ? 13 : 5) {
     Flip(Bundle(0), offset);
     const Collected found = Check();
     EXPECT_THAT(found.problems, Contains(Field(&FsckProblem::path, Bundle(0)))) << "offset " << offset;
