@@ -22,13 +22,9 @@ bool IsLooseByName(std::string_view path, const Selection& selection) {
   return !selection.NamesArchive(path) && !NamesCompressedArchive(path);
 }
 
-Result<FileClass> Classify(const io::RandomAccessFile& file, std::string_view path,
-                           const Selection& selection) {
+FileClass ClassifyBlock(std::span<const std::byte> bytes, std::string_view path, const Selection& selection) {
   if (IsLooseByName(path, selection)) return FileClass{};
   const bool named = selection.NamesArchive(path);
-  std::array<std::byte, kFirstBlockBytes> block{};
-  TARN_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, block));
-  const auto bytes = std::span<const std::byte>(block).first(got);
   if (named && IsTarBlock(bytes)) return FileClass{.is_archive = true, .finding = {}};
   if (const std::string_view compressor = CompressorOf(bytes); !compressor.empty()) {
     return FileClass{false,
@@ -42,6 +38,14 @@ Result<FileClass> Classify(const io::RandomAccessFile& file, std::string_view pa
                    LooseBecause(tar::FindingCode::kNotATar,
                                 bytes.empty() ? "the file is empty: shown as the file it is"
                                               : "the first block is no tar header: shown as the file it is")};
+}
+
+Result<FileClass> Classify(const io::RandomAccessFile& file, std::string_view path,
+                           const Selection& selection) {
+  if (IsLooseByName(path, selection)) return FileClass{};
+  std::array<std::byte, kFirstBlockBytes> block{};
+  TARN_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, block));
+  return ClassifyBlock(std::span<const std::byte>(block).first(got), path, selection);
 }
 
 }  // namespace tarn::indexer

@@ -14,6 +14,10 @@ namespace {
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr size_t kLeastMemory = size_t{1} << 20;  // of a job
 
+// A device, or a file server, is asked in requests of this size: each costs it a fixed time.
+constexpr size_t kMostReadBytes = size_t{4} << 20;
+constexpr size_t kLeastReadBytes = size_t{512} << 10;
+
 }  // namespace
 
 Status CheckDatasetName(const std::string& name) {
@@ -39,6 +43,13 @@ Result<Scan> ScanPlaces(const io::Source& source, const Places& places, const Se
                          : "check the path, and that its volume is mounted");
 }
 
+size_t ReadBytes(const PublishOptions& options, unsigned jobs) {
+  if (options.read_bytes != 0) return options.read_bytes;
+  size_t bytes = kMostReadBytes;
+  while (bytes > kLeastReadBytes && (options.depth + 1) * bytes * jobs > options.memory_bytes / 4) bytes /= 2;
+  return bytes;
+}
+
 Result<PipelineResult> ReadUnknownFiles(const PublishOptions& options, FilePassContext context,
                                         const std::string& scratch, std::vector<ScannedFile> files) {
   context.progress->SetPhase("reading");
@@ -46,7 +57,7 @@ Result<PipelineResult> ReadUnknownFiles(const PublishOptions& options, FilePassC
   for (const ScannedFile& scanned : files) bytes += scanned.stat.identity.size;
   context.progress->SetTotals(files.size(), bytes);
   const auto jobs = static_cast<unsigned>(std::clamp<size_t>(files.size(), 1, std::max(options.jobs, 1U)));
-  context.options = {.read_bytes = options.read_bytes,
+  context.options = {.read_bytes = ReadBytes(options, jobs),
                      .depth = options.depth,
                      .memory_bytes = std::max(options.memory_bytes / jobs, kLeastMemory),
                      .settle_ns = options.settle_seconds * kSecond};
@@ -55,6 +66,7 @@ Result<PipelineResult> ReadUnknownFiles(const PublishOptions& options, FilePassC
                         FollowThrottleFile(scratch, options.name, options.limits));
   throttle.Follow(std::move(limits));
   context.throttle = &throttle;
+  context.buffers = std::make_shared<io::BufferPool>();
   const PipelineOptions pipeline{.jobs = jobs,
                                  .scratch = scratch,
                                  .settle_ns = options.settle_seconds * kSecond,

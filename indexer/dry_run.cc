@@ -150,7 +150,8 @@ class DryRunner {
     const double files = static_cast<double>(report_.need.files);
     report_.seconds = std::max(reading, files * kSecondsAFile);
     if (options_.limits.requests_per_second > 0) {
-      const double requests = files + static_cast<double>(report_.need.bytes_to_read / options_.read_bytes);
+      const double requests =
+          files + static_cast<double>(report_.need.bytes_to_read / ReadBytes(options_, options_.jobs));
       report_.seconds =
           std::max(report_.seconds, requests / static_cast<double>(options_.limits.requests_per_second));
     }
@@ -167,9 +168,9 @@ class DryRunner {
     if (!file.ok()) return Status::Ok();
     Throttle throttle(options_.limits);
     const io::StreamOptions stream{
-        .read_bytes = options_.read_bytes, .depth = options_.depth, .before_read = [&throttle](size_t bytes) {
-          return throttle.BeforeRead(bytes);
-        }};
+        .read_bytes = ReadBytes(options_, options_.jobs),
+        .depth = options_.depth,
+        .before_read = [&throttle](size_t bytes) { return throttle.BeforeRead(bytes); }};
     io::StreamReader reader(file->get(), std::min(largest->stat.identity.size, kMostMeasured), stream, {});
     const auto started = std::chrono::steady_clock::now();
     std::chrono::duration<double> took{0};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "indexer/classify.h"
+#include "indexer/first_block.h"
 #include "indexer/kill_point.h"
 #include "indexer/stop_signal.h"
 #include "tarn/base/bytes.h"
@@ -66,10 +67,9 @@ class FilePass {
     before_ = *before;
     size_ = before_.identity.size;
 
-    Result<FileClass> file_class = Classify(*file_, scanned_.path, *context_.selection);
-    if (!file_class.ok()) return LeftOutBecause(std::move(file_class).status());
-    if (file_class->finding) result_.findings.push_back(*file_class->finding);
-    io::StreamOptions stream{.read_bytes = context_.options.read_bytes, .depth = context_.options.depth};
+    io::StreamOptions stream{.read_bytes = context_.options.read_bytes,
+                             .depth = context_.options.depth,
+                             .buffers = context_.buffers};
     stream.before_read = [this](size_t bytes) {
       return context_.throttle != nullptr ? context_.throttle->BeforeRead(bytes) : StopSignal::Check();
     };
@@ -82,7 +82,16 @@ class FilePass {
       digester_.Update(bytes);
       context_.progress->AddBytes(bytes.size());
     });
-    TARN_RETURN_IF_ERROR(file_class->is_archive ? ReadArchive(&reader) : ReadToEnd(&reader));
+    FileClass file_class;
+    if (!IsLooseByName(scanned_.path, *context_.selection)) {
+      const auto front = reader.Window(0, kFirstBlockBytes);
+      TARN_RETURN_IF_ERROR(FromSource(front.status()));
+      if (!source_failure_.ok()) return LeftOutBecause(std::move(source_failure_));
+      file_class = ClassifyBlock(front->first(std::min(front->size(), kFirstBlockBytes)), scanned_.path,
+                                 *context_.selection);
+    }
+    if (file_class.finding) result_.findings.push_back(*file_class.finding);
+    TARN_RETURN_IF_ERROR(file_class.is_archive ? ReadArchive(&reader) : ReadToEnd(&reader));
     if (!source_failure_.ok()) return LeftOutBecause(std::move(source_failure_));
     return std::move(result_);
   }

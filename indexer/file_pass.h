@@ -4,6 +4,7 @@
 #define TARN_INDEXER_FILE_PASS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "indexer/throttle.h"
 #include "tarn/dataset/generation_builder.h"
 #include "tarn/index/index_root.h"
+#include "tarn/io/buffer_pool.h"
 #include "tarn/tar/finding.h"
 
 namespace tarn::indexer {
@@ -44,6 +46,7 @@ struct FilePassContext {
   Throttle* throttle = nullptr;  // null: as fast as it goes
   const ServerClock* clock = nullptr;
   Progress* progress = nullptr;
+  std::shared_ptr<io::BufferPool> buffers = {};  // blocks of archives, shared by all passes
   FilePassOptions options;
 };
 

@@ -37,8 +37,8 @@ struct PublishOptions {
   std::optional<std::string> relative_to;  // nothing: the directory's parent
   Selection selection;
   unsigned jobs = 1;
-  size_t read_bytes = size_t{1} << 20;
-  unsigned depth = 4;
+  size_t read_bytes = 0;  // 0: ReadBytes chooses
+  unsigned depth = 2;
   size_t memory_bytes = size_t{512} << 20;  // shared by the jobs
   int64_t settle_seconds = 60;
   int64_t settle_timeout_seconds = 300;
@@ -46,6 +46,9 @@ struct PublishOptions {
   OnDamage on_damage = OnDamage::kQuarantine;
   ReadLimits limits;  // of all jobs together; can be changed while they read
 };
+
+// Bytes of one read request when `jobs` files are read at the same time.
+size_t ReadBytes(const PublishOptions& options, unsigned jobs);
 
 // A finding, and the file it is in.
 struct FoundIn {

@@ -91,11 +91,11 @@ void AddReadingOptions(CLI::App* app, PublishCommand* command) {
   app->add_option("--jobs", options.jobs, "files read at the same time; default: the number of processors")
       ->check(CLI::Range(1U, 1024U))
       ->type_name("N");
-  app->add_option("--read-size", options.read_bytes, "bytes of one read request; larger hides more latency")
+  app->add_option("--read-size", options.read_bytes,
+                  "bytes of one read request; larger hides more latency; default: 4M, less with many jobs")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(size_t{4096}, size_t{1} << 30))
-      ->type_name("BYTES")
-      ->default_str("1M");
+      ->type_name("BYTES");
   app->add_option("--depth", options.depth, "read requests in flight for each file")
       ->check(CLI::Range(1U, 256U))
       ->type_name("N")

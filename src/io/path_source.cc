@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <climits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -83,15 +84,9 @@ class PathFile final : public RandomAccessFile {
   Result<size_t> ReadAt(uint64_t offset, std::span<std::byte> out) const override {
     size_t done = 0;
     while (done < out.size()) {
-      const ssize_t got = RetryInterrupted([&] {
-        return ::pread(file_.get(), out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
-      });
-      if (got < 0) {
-        return Status::FromErrno(errno,
-                                 Cannot("read", name_) + " at offset " + std::to_string(offset + done));
-      }
+      TARN_ASSIGN_OR_RETURN(const size_t got, ReadOnce(file_, offset + done, out.subspan(done)));
       if (got == 0) break;
-      done += static_cast<size_t>(got);
+      done += got;
     }
     return done;
   }
@@ -113,6 +108,30 @@ class PathFile final : public RandomAccessFile {
         [&] { return ::preadv2(file_.get(), &vector, 1, static_cast<off_t>(offset), RWF_NOWAIT); });
     // EAGAIN: nothing there; EOPNOTSUPP: the file system cannot tell. A real error comes again with ReadAt.
     return got < 0 ? size_t{0} : static_cast<size_t>(got);
+  }
+
+  Result<size_t> ReadDirectAt(uint64_t offset, std::span<std::byte> out) const override {
+    std::call_once(direct_opened_, [this] {
+      // The same inode again, whatever its path leads to now.
+      const std::string self = "/proc/self/fd/" + std::to_string(file_.get());
+      direct_ = Descriptor(::open(self.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
+    });
+    if (!direct_.valid()) return RandomAccessFile::ReadDirectAt(offset, out);
+    size_t done = 0;
+    while (done < out.size()) {
+      // Behind what ends in the middle of a block comes the end of the file, or nothing that can be asked
+      // for.
+      if (done % kDirectAlignment != 0) {
+        TARN_ASSIGN_OR_RETURN(const size_t rest, ReadAt(offset + done, out.subspan(done)));
+        return done + rest;
+      }
+      const Result<size_t> got = ReadOnce(direct_, offset + done, out.subspan(done));
+      if (got.status().error_number() == EINVAL) return RandomAccessFile::ReadDirectAt(offset, out);
+      TARN_RETURN_IF_ERROR(got.status());
+      if (*got == 0) break;
+      done += *got;
+    }
+    return done;
   }
 
   Result<FileStat> Stat() const override { return StatOf(file_, name_); }
@@ -139,8 +158,18 @@ class PathFile final : public RandomAccessFile {
   const std::string& name() const override { return name_; }
 
  private:
+  // One call that was not interrupted: bytes, 0 at the end of the file.
+  Result<size_t> ReadOnce(const Descriptor& from, uint64_t offset, std::span<std::byte> out) const {
+    const ssize_t got = RetryInterrupted(
+        [&] { return ::pread(from.get(), out.data(), out.size(), static_cast<off_t>(offset)); });
+    if (got >= 0) return static_cast<size_t>(got);
+    return Status::FromErrno(errno, Cannot("read", name_) + " at offset " + std::to_string(offset));
+  }
+
   const Descriptor file_;
   const std::string name_;
+  mutable std::once_flag direct_opened_;
+  mutable Descriptor direct_;  // the same file with O_DIRECT, opened when first wanted
 };
 
 // Only what has bytes at offsets can be read at random.

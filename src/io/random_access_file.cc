@@ -17,6 +17,10 @@ Result<size_t> RandomAccessFile::ReadCachedAt(uint64_t, std::span<std::byte>) co
   return size_t{0};
 }
 
+Result<size_t> RandomAccessFile::ReadDirectAt(uint64_t, std::span<std::byte>) const {
+  return Status(ErrorCode::kUnsupported, "'" + name() + "' cannot be read past the page cache");
+}
+
 void RandomAccessFile::Advise(AccessPattern) const {}
 
 void RandomAccessFile::Prefetch(uint64_t, uint64_t) const {}

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "tarn/base/result.h"
+#include "tarn/io/buffer_pool.h"
 #include "tarn/io/random_access_file.h"
 
 namespace tarn::io {
@@ -76,6 +77,8 @@ struct StreamOptions {
   std::function<Status(size_t bytes)> before_read = {};
   // Called behind each request that the source had to answer, not the page cache, with how long it took.
   std::function<void(size_t bytes, std::chrono::nanoseconds took)> after_read = {};
+  // Where the blocks' memory comes from, for readers that follow one another; without, each has its own.
+  std::shared_ptr<BufferPool> buffers = {};
 };
 
 // Reads the whole file once, front to back. `observe` sees every byte exactly once, in order, before a window

@@ -55,6 +55,9 @@ enum class AccessPattern : uint8_t {
 // How much of a range is in the page cache.
 enum class CachedPart : uint8_t { kNone, kSome, kAll };
 
+// What offsets, sizes and memory of direct reads are multiples of, in bytes. Devices ask for 512 or 4096.
+inline constexpr size_t kDirectAlignment = 4096;
+
 // One open file. All functions may be called from any thread at the same time. The destructor closes.
 class RandomAccessFile {
  public:
@@ -71,6 +74,10 @@ class RandomAccessFile {
   // is not, 0 when there are none or nobody can tell. Whoever wants to leave a cache as it was drops the
   // rest.
   virtual Result<size_t> ReadCachedAt(uint64_t offset, std::span<std::byte> out) const;
+
+  // The same as ReadAt, past the page cache: nothing is brought into it. `offset`, the address of `out` and
+  // its size are multiples of kDirectAlignment. kUnsupported: this file has to be read with ReadAt.
+  virtual Result<size_t> ReadDirectAt(uint64_t offset, std::span<std::byte> out) const;
 
   // The same as ReadAt without waiting: `done` is called exactly once, from any thread, possibly before this
   // returns. `out` belongs to the file until then. The default reads on the calling thread.

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "tests/support/pseudo_random.h"
@@ -56,6 +57,14 @@ class FakeFile final : public RandomAccessFile {
     if (cached == 0) return CachedPart::kNone;
     return cached < (length + 4095) / 4096 ? CachedPart::kSome : CachedPart::kAll;
   }
+  Result<size_t> ReadDirectAt(uint64_t offset, std::span<std::byte> out) const override {
+    if (!reads_direct_) return RandomAccessFile::ReadDirectAt(offset, out);
+    EXPECT_EQ(offset % kDirectAlignment, 0U);
+    EXPECT_EQ(out.size() % kDirectAlignment, 0U);
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(out.data()) % kDirectAlignment, 0U);
+    ++direct_reads_;
+    return ReadAt(offset, out);
+  }
   Result<size_t> ReadCachedAt(uint64_t offset, std::span<std::byte> out) const override {
     if (offset >= cached_bytes_) return size_t{0};
     const size_t count = std::min<size_t>(out.size(), cached_bytes_ - offset);
@@ -79,11 +88,13 @@ class FakeFile final : public RandomAccessFile {
   uint64_t cached_bytes_ = 0;  // of the front
   bool tells_what_is_cached_ = false;
   std::vector<uint64_t> cached_pages_;  // their offsets
+  bool reads_direct_ = false;
   int wait_for_ = 0;
   mutable std::atomic<int> in_flight_ = 0;
   mutable std::atomic<int> most_in_flight_ = 0;
   mutable std::atomic<uint64_t> bytes_asked_ = 0;
   mutable std::atomic<int> reads_ = 0;
+  mutable std::atomic<int> direct_reads_ = 0;  // of them
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<uint64_t, uint64_t>> dropped_;
 };
@@ -336,6 +347,64 @@ TEST_P(StreamReaderTest, WithoutDropCacheNothingIsDropped) {
   StreamReader reader(&file, 10'000, {.read_bytes = 1000, .depth = GetParam(), .drop_cache = false}, nullptr);
   ASSERT_TRUE(reader.Finish().ok());
   EXPECT_TRUE(file.dropped_.empty());
+}
+
+TEST_P(StreamReaderTest, BlocksOfWhichNothingIsCachedAreReadPastTheCache) {
+  const std::string contents = support::PseudoRandom(8).Bytes(10 * 8192 + 1000);
+  FakeFile file(contents);
+  file.tells_what_is_cached_ = true;
+  file.reads_direct_ = true;
+  file.cached_pages_ = {3 * 8192 + 4096};  // half of block 3
+  std::string seen;
+  StreamReader reader(&file, contents.size(), {.read_bytes = 8192, .depth = GetParam()},
+                      [&seen](std::span<const std::byte> bytes) { seen += Text(bytes); });
+  ASSERT_TRUE(reader.Finish().ok());
+  EXPECT_TRUE(seen == contents);
+  EXPECT_EQ(file.direct_reads_, 10);
+  EXPECT_EQ(file.reads_, 11);
+  // What was read past the cache is not in it.
+  for (const auto& [offset, length] : file.dropped_) {
+    EXPECT_GE(offset, uint64_t{3 * 8192});
+    EXPECT_LE(offset + length, uint64_t{4 * 8192});
+  }
+}
+
+TEST_P(StreamReaderTest, AFileThatCannotBeReadPastTheCacheIsReadThroughIt) {
+  const std::string contents = support::PseudoRandom(9).Bytes(100'000);
+  FakeFile file(contents);
+  file.tells_what_is_cached_ = true;
+  std::string seen;
+  StreamReader reader(&file, contents.size(), {.read_bytes = 8192, .depth = GetParam()},
+                      [&seen](std::span<const std::byte> bytes) { seen += Text(bytes); });
+  ASSERT_TRUE(reader.Finish().ok());
+  EXPECT_TRUE(seen == contents);
+  EXPECT_EQ(file.dropped_.size(), 13U);
+}
+
+TEST_P(StreamReaderTest, ADirectReadThatFailsOrEndsEarlyEndsThePass) {
+  FakeFile file(std::string(10 * 8192, 'x'));
+  file.tells_what_is_cached_ = true;
+  file.reads_direct_ = true;
+  StreamReader longer(&file, 10 * 8192 + 100, {.read_bytes = 8192, .depth = GetParam()}, nullptr);
+  EXPECT_EQ(longer.Finish().code(), ErrorCode::kChanged);
+  file.fail_at_ = 5 * 8192;
+  StreamReader failing(&file, 10 * 8192, {.read_bytes = 8192, .depth = GetParam()}, nullptr);
+  const Status failed = failing.Finish();
+  EXPECT_EQ(failed.code(), ErrorCode::kIo);
+  EXPECT_NE(failed.ToString().find("bad sector"), std::string::npos);
+}
+
+TEST_P(StreamReaderTest, ReadersThatFollowOneAnotherUseTheSameMemory) {
+  const FakeFile file(std::string(100'000, 'x'));
+  const StreamOptions options{
+      .read_bytes = 8192, .depth = GetParam(), .buffers = std::make_shared<BufferPool>()};
+  std::set<const std::byte*> blocks;
+  for (int reader_number = 0; reader_number < 5; ++reader_number) {
+    StreamReader reader(&file, file.contents_.size(), options,
+                        [&blocks](std::span<const std::byte> bytes) { blocks.insert(bytes.data()); });
+    ASSERT_TRUE(reader.Finish().ok());
+  }
+  EXPECT_LE(blocks.size(), GetParam() + 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Depths, StreamReaderTest, ::testing::Values(1U, 2U, 4U, 9U));

@@ -187,6 +187,31 @@ std::vector<bool> Resident(const std::string& path, size_t bytes) {
   return resident;
 }
 
+TEST_F(PathSourceTest, ADirectReadGivesTheBytesAndTheEnd) {
+  const std::string contents = support::PseudoRandom(5).Bytes(3 * kDirectAlignment + 77);
+  scratch_.Write("root/direct", contents);
+  const auto file = source_->Open("direct");
+  ASSERT_TRUE(file.ok());
+  BufferPool pool;
+  const BufferPool::Buffer memory = pool.Take(8 * kDirectAlignment);
+  const auto read = [&](uint64_t offset, size_t size) -> std::string {
+    const Result<size_t> got = (*file)->ReadDirectAt(offset, memory.bytes().first(size));
+    if (got.code() == ErrorCode::kUnsupported) return "unsupported";
+    EXPECT_TRUE(got.ok()) << got.status().ToString();
+    return std::string(reinterpret_cast<const char*>(memory.bytes().data()), got.ok() ? *got : 0);
+  };
+  if (read(0, kDirectAlignment) == "unsupported") GTEST_SKIP() << "this file system reads through its cache";
+  EXPECT_TRUE(read(0, 8 * kDirectAlignment) == contents);
+  EXPECT_TRUE(read(kDirectAlignment, kDirectAlignment) ==
+              contents.substr(kDirectAlignment, kDirectAlignment));
+  EXPECT_TRUE(read(3 * kDirectAlignment, kDirectAlignment) == contents.substr(3 * kDirectAlignment));
+  EXPECT_EQ(read(4 * kDirectAlignment, kDirectAlignment), "");
+  // The file that was opened, not what its path leads to by now.
+  scratch_.Write("root/other", "other");
+  ASSERT_EQ(::rename((scratch_ / "root/other").c_str(), (scratch_ / "root/direct").c_str()), 0);
+  EXPECT_TRUE(read(0, 8 * kDirectAlignment) == contents);
+}
+
 TEST_F(PathSourceTest, AStreamingPassLeavesThePageCacheAsItWas) {
   constexpr size_t kBytes = size_t{8} << 20;
   const std::string path = scratch_.Write("root/large", support::PseudoRandom(2).Bytes(kBytes));
