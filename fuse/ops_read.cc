@@ -1,20 +1,22 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <vector>
+#include <algorithm>
 
 #include "fuse/op_guard.h"
 #include "fuse/ops.h"
+#include "tarn/io/buffer_pool.h"
 
 namespace tarn::fuse::ops {
 namespace {
 
-// Where a worker reads a reply's bytes to before they go to the kernel: its own, never a mapping of the
-// archive. (A page fault inside the reply loses the read when the server is killed just then.)
-std::span<std::byte> ReplyBuffer(size_t size) {
-  thread_local std::vector<std::byte> buffer(kMaxRead);
-  if (buffer.size() < size) buffer.resize(size);
-  return std::span(buffer).first(size);
+// Where a reply's bytes are read to before they go to the kernel: never a mapping of the archive. (A page
+// fault inside the reply loses the read when the server is killed just then.) The kernel wakes the worker
+// that has waited longest; the buffer that was used last is the one that the processor still has in its
+// caches.
+io::BufferPool::Buffer ReplyBuffer(size_t size) {
+  static io::BufferPool pool;
+  return pool.Take(std::max<size_t>(size, kMaxRead));
 }
 
 }  // namespace
@@ -28,7 +30,8 @@ void Read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset, fuse_
   Answer(request, Operation::kRead, inode, About::kBytes,
          [&](const FileSystem& file_system, Reply& reply) -> Status {
            if (offset < 0) return Status(ErrorCode::kInvalidArgument, "a negative file offset");
-           const std::span<std::byte> buffer = ReplyBuffer(size);
+           const io::BufferPool::Buffer memory = ReplyBuffer(size);
+           const std::span<std::byte> buffer = memory.bytes().first(size);
            TARN_ASSIGN_OR_RETURN(
                const size_t read,
                file_system.tree().Read(file_system.NodeOf(inode), static_cast<uint64_t>(offset), buffer));

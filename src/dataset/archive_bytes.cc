@@ -1,5 +1,7 @@
 #include "tarn/dataset/archive_bytes.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -46,6 +48,33 @@ constexpr int kAttempts = 8;
 // Looks at archives that are in flight at once, and how long a listing waits for them.
 constexpr unsigned kLookers = 16;
 constexpr std::chrono::seconds kLookPatience{1};
+
+// Whether a read is worth the question what of it was cached, once that was so of many reads of an archive in
+// a row. An archive that leaves the cache is then noticed a few reads late, whose pages stay cached twice.
+class Residency {
+ public:
+  bool ShouldLook() {
+    const uint32_t reads = reads_.load(std::memory_order_relaxed);
+    if (reads < kSure || reads % kLookEvery == 0) return true;
+    reads_.store(reads + 1, std::memory_order_relaxed);
+    return false;
+  }
+  void Saw(bool all_cached) {
+    reads_.store(all_cached ? reads_.load(std::memory_order_relaxed) + 1 : 0, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr uint32_t kSure = 64;
+  static constexpr uint32_t kLookEvery = 16;
+  std::atomic<uint32_t> reads_{0};  // found, or taken, to be cached in a row; a count that is lost is no harm
+};
+
+// Whether a range holds a page that it shares with nobody: others are never given back.
+bool HasWholePage(uint64_t offset, uint64_t length) {
+  static const auto page = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  const uint64_t first = (offset + page - 1) / page * page;
+  return first + page <= offset + length;
+}
 
 ArchiveState StateOfFailure(ErrorCode code) {
   if (code == ErrorCode::kNotFound) return ArchiveState::kMissing;
@@ -102,6 +131,7 @@ class ArchiveBytes::Archive {
   SharedSlot<const SeenAccess> access;
   std::atomic<bool> used{false};
   std::atomic<bool> asked_ahead{false};  // something was brought in ahead of a reader
+  Residency residency;
   std::atomic<ArchiveState> state{ArchiveState::kUnseen};
 
   // Held while the file is looked for and opened.
@@ -228,9 +258,10 @@ Status ArchiveBytes::Impl::ReadPlain(Archive* archive, const io::RandomAccessFil
     }
     if (in_run && archive->asked_ahead.load(std::memory_order_relaxed)) {
       give_back = true;
-    } else {
+    } else if (HasWholePage(offset, out.size()) && archive->residency.ShouldLook()) {
       const std::optional<io::CachedPart> cached = from.Cached(offset, out.size());
       give_back = cached && *cached != io::CachedPart::kAll;
+      archive->residency.Saw(cached == io::CachedPart::kAll);
     }
   }
   TARN_ASSIGN_OR_RETURN(const size_t got, from.ReadAt(offset, out));
