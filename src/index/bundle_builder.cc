@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "index/format_file.h"
@@ -81,19 +82,33 @@ class RowWriter {
   }
 
   Status PutNumbered(RowKind kind, uint32_t number, std::string_view value) {
-    return out_->Put(Key(id_, kind, number), value);
+    Begin(kind);
+    AppendBigEndian32(&key_, number);
+    return out_->Put(key_, value);
   }
 
   // `suffix`: directory number and name as they stand in the key.
   Status PutDentry(std::string_view suffix, std::string_view value) {
-    std::string key = Key(id_, RowKind::kDentry);
-    key.append(suffix);
-    return out_->Put(key, value);
+    Begin(RowKind::kDentry);
+    key_.append(suffix);
+    return out_->Put(key_, value);
   }
 
  private:
+  // Makes key_ the part that all keys of a kind have.
+  void Begin(RowKind kind) {
+    if (kind != kind_) {
+      prefix_ = Key(id_, kind);
+      kind_ = kind;
+    }
+    key_.assign(prefix_);
+  }
+
   SstWriter* out_;
   const ArchiveId& id_;
+  std::optional<RowKind> kind_;
+  std::string prefix_;  // of kind_
+  std::string key_;
 };
 
 // Opens a finished bundle again and reads all of it.

@@ -15,9 +15,9 @@ constexpr size_t kLengthBytes = 4;
 }  // namespace
 
 Status Spool::Add(std::string_view record) {
-  std::string length;
-  AppendBigEndian32(&length, static_cast<uint32_t>(record.size()));
   if (output_) {
+    std::string length;
+    AppendBigEndian32(&length, static_cast<uint32_t>(record.size()));
     TARN_RETURN_IF_ERROR(output_->Append(length));
     return output_->Append(record);
   }
@@ -27,7 +27,8 @@ Status Spool::Add(std::string_view record) {
     // The first block may stay small; where there is a second there are many.
     if (blocks_.size() > 1) blocks_.back().reserve(std::max(bytes, kBlockBytes));
   }
-  blocks_.back().append(length).append(record);
+  AppendBigEndian32(&blocks_.back(), static_cast<uint32_t>(record.size()));
+  blocks_.back().append(record);
   bytes_ += bytes;
   return bytes_ > memory_bytes_ ? Spill() : Status::Ok();
 }
