@@ -3,7 +3,9 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "fuse/status_report.h"
 #include "tarn/index/index_root.h"
 #include "tarn/io/filesystem.h"
 #include "tarn/io/random_access_file.h"
@@ -13,6 +15,10 @@ namespace {
 
 // Descriptors that are neither index nor archives: streams, /dev/fuse, the log, sockets.
 constexpr rlim_t kOtherDescriptors = 64;
+
+// Where every dataset is shown: so many generations that are in use share what there is.
+constexpr int kGenerationsAtOnce = 8;
+constexpr int kLeastOpenFiles = 64;
 
 struct DescriptorBudget {
   unsigned archives = 0;
@@ -84,22 +90,42 @@ Status CheckSources(const index::GenerationReader& generation, const MountComman
 
 }  // namespace
 
+Status DatasetService::OpenGeneration(const MountCommand& command, const index::IndexRoot& root,
+                                      const index::ReaderOptions& reader,
+                                      const std::vector<std::shared_ptr<io::Source>>& sources) {
+  TARN_ASSIGN_OR_RETURN(const uint32_t generation, root.Resolve(*command.dataset));
+  TARN_ASSIGN_OR_RETURN(generation_, index::GenerationReader::Open(
+                                         root.GenerationPath(command.dataset->name, generation), reader));
+  TARN_RETURN_IF_ERROR(CheckSources(*generation_, command, sources));
+  TARN_ASSIGN_OR_RETURN(const dataset::NodeId node, tree_->Attach(generation_));
+  file_system_ = std::make_unique<FileSystem>(tree_.get(), node);
+  record_.dataset = generation_->facts().dataset + "@" + std::to_string(generation_->facts().generation);
+  return Status::Ok();
+}
+
+Status DatasetService::OpenCatalog(const MountCommand& command, std::unique_ptr<index::IndexRoot> root,
+                                   index::ReaderOptions reader) {
+  // Of each generation, of which there may be many; the cache is that of all.
+  reader.max_open_files = std::max(reader.max_open_files / kGenerationsAtOnce, kLeastOpenFiles);
+  reader.block_cache = index::MakeBlockCache(reader.block_cache_bytes);
+  dataset::CatalogOptions options;
+  options.reader = std::move(reader);
+  options.status = [this] { return Report(); };
+  TARN_ASSIGN_OR_RETURN(catalog_, dataset::Catalog::Open(std::move(root), tree_.get(), std::move(options)));
+  file_system_ = std::make_unique<FileSystem>(tree_.get(), catalog_.get());
+  record_.dataset = "*";
+  catalog_interval_ = command.catalog_interval;
+  return Status::Ok();
+}
+
 Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand& command) {
   auto root = index::IndexRoot::Open(command.index.value);
   if (!root.ok()) return command.index.Explain(std::move(root).status());
-  TARN_ASSIGN_OR_RETURN(const uint32_t generation, (*root)->Resolve(command.dataset));
   const DescriptorBudget descriptors = TakeDescriptors();
 
   std::unique_ptr<DatasetService> service(new DatasetService);
-  index::ReaderOptions reader_options;
-  reader_options.max_open_files = descriptors.index;
-  TARN_ASSIGN_OR_RETURN(service->generation_,
-                        index::GenerationReader::Open(
-                            (*root)->GenerationPath(command.dataset.name, generation), reader_options));
-
   dataset::ArchiveBytesOptions bytes;
   TARN_ASSIGN_OR_RETURN(bytes.sources, OpenSources(command.sources));
-  TARN_RETURN_IF_ERROR(CheckSources(*service->generation_, command, bytes.sources));
   std::vector<std::string> names;
   for (const auto& source : bytes.sources) names.push_back(source->name());
   service->gate_ = std::make_unique<SourceGate>(std::move(names), command.session.max_workers);
@@ -108,20 +134,34 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
   bytes.verify = command.verify;
   bytes.read_ahead = command.read_ahead;
   bytes.max_open_files = descriptors.archives;
-  service->tree_ = std::make_unique<dataset::FileTree>(
-      command.tree, std::make_shared<dataset::ArchiveBytes>(std::move(bytes)));
-  TARN_ASSIGN_OR_RETURN(const dataset::NodeId node, service->tree_->Attach(service->generation_));
-  service->file_system_ = std::make_unique<FileSystem>(service->tree_.get(), node);
+  const std::vector<std::shared_ptr<io::Source>> sources = bytes.sources;
+  service->bytes_ = std::make_shared<dataset::ArchiveBytes>(std::move(bytes));
+  service->tree_ = std::make_unique<dataset::FileTree>(command.tree, service->bytes_);
 
   service->record_.root_uuid = (*root)->uuid();
-  service->record_.dataset = service->name();
   service->record_.tree = command.tree;
   service->record_.verify = command.verify;
+  index::ReaderOptions reader;
+  reader.max_open_files = descriptors.index;
+  TARN_RETURN_IF_ERROR(command.dataset
+                           ? service->OpenGeneration(command, **root, reader, sources)
+                           : service->OpenCatalog(command, std::move(root).value(), std::move(reader)));
   return service;
 }
 
-std::string DatasetService::name() const {
-  return facts().dataset + "@" + std::to_string(facts().generation);
+std::string DatasetService::Report() const {
+  return StatusReport(catalog_->root(), catalog_->datasets(), bytes_->Overview(kMostTroubled),
+                      bytes_->Totals(), gate_->Totals());
+}
+
+std::string DatasetService::Describe() const {
+  if (generation_ != nullptr) return name() + ", digest " + generation_->facts().digest.ToHex();
+  return std::to_string(catalog_->datasets().size()) + " datasets of index root '" + catalog_->root().path() +
+         "'";
+}
+
+void DatasetService::Start() {
+  if (catalog_ != nullptr) watcher_ = std::make_unique<CatalogWatcher>(catalog_, catalog_interval_);
 }
 
 }  // namespace tarn::fuse

@@ -1,15 +1,20 @@
-// What a mount serves: a generation of the index, its sources, and the tree over both.
+// What a mount serves: one generation of the index, or every dataset, the sources, and the tree over both.
 #ifndef TARN_FUSE_DATASET_SERVICE_H_
 #define TARN_FUSE_DATASET_SERVICE_H_
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "fuse/catalog_watcher.h"
 #include "fuse/file_system.h"
 #include "fuse/negotiated.h"
 #include "fuse/options.h"
 #include "fuse/source_gate.h"
 #include "tarn/base/result.h"
+#include "tarn/dataset/archive_bytes.h"
+#include "tarn/dataset/catalog.h"
 #include "tarn/dataset/file_tree.h"
 #include "tarn/index/generation_reader.h"
 
@@ -17,26 +22,39 @@ namespace tarn::fuse {
 
 class DatasetService {
  public:
-  // Opens the index root, resolves the dataset, opens its generation and the sources. Errors name the setting
-  // they come from and what helps.
+  // Opens the index root and the sources, and the generation when one is named. Errors name the setting they
+  // come from and what helps.
   static Result<std::unique_ptr<DatasetService>> Open(const MountCommand& command);
 
   const FileSystem& file_system() const { return *file_system_; }
-  const index::GenerationFacts& facts() const { return generation_->facts(); }
-  // "imagenet@7"
-  std::string name() const;
+  // "imagenet@7", or "*" for every dataset.
+  const std::string& name() const { return record_.dataset; }
+  // For the log: what is shown.
+  std::string Describe() const;
   // What bounds the calls into the sources; the session's.
   SourceGate* gate() { return gate_.get(); }
   // The part of the negotiated record that is known before INIT.
   const NegotiatedRecord& record() const { return record_; }
+  // Begins to follow the index root, where every dataset is shown. Call when no more processes are forked.
+  void Start();
 
  private:
   DatasetService() = default;
+  Status OpenGeneration(const MountCommand& command, const index::IndexRoot& root,
+                        const index::ReaderOptions& reader,
+                        const std::vector<std::shared_ptr<io::Source>>& sources);
+  Status OpenCatalog(const MountCommand& command, std::unique_ptr<index::IndexRoot> root,
+                     index::ReaderOptions reader);
+  std::string Report() const;
 
   std::unique_ptr<SourceGate> gate_;
-  std::shared_ptr<const index::GenerationReader> generation_;
+  std::shared_ptr<dataset::ArchiveBytes> bytes_;
   std::unique_ptr<dataset::FileTree> tree_;
+  std::shared_ptr<const index::GenerationReader> generation_;  // null: every dataset
+  std::shared_ptr<dataset::Catalog> catalog_;                  // null: one generation
   std::unique_ptr<FileSystem> file_system_;
+  std::chrono::milliseconds catalog_interval_{0};
+  std::unique_ptr<CatalogWatcher> watcher_;
   NegotiatedRecord record_;
 };
 

@@ -8,13 +8,14 @@
 
 namespace tarn::fuse {
 
-// A name that is there.
-inline fuse_entry_param ToEntry(const FileSystem& file_system, const dataset::Attributes& attributes) {
+// A name that is there; for how many seconds the kernel may keep it.
+inline fuse_entry_param ToEntry(const FileSystem& file_system, const dataset::Attributes& attributes,
+                                double keep_name) {
   fuse_entry_param entry{};
   entry.ino = file_system.InodeOf(attributes.node);
   entry.attr = ToStat(attributes);
-  entry.attr_timeout = kForever;
-  entry.entry_timeout = kForever;
+  entry.attr_timeout = file_system.AttributeTimeout(attributes.node);
+  entry.entry_timeout = keep_name;
   return entry;
 }
 

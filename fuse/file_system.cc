@@ -8,6 +8,56 @@ constexpr blksize_t kPreferredRead = 128 << 10;
 
 }  // namespace
 
+Result<std::optional<dataset::Attributes>> FileSystem::Lookup(dataset::NodeId parent,
+                                                              std::string_view name) const {
+  return IsMadeUp(parent) ? catalog_->Lookup(parent, name) : tree_->Lookup(parent, name);
+}
+
+Result<dataset::Attributes> FileSystem::GetAttributes(dataset::NodeId node) const {
+  return IsMadeUp(node) ? catalog_->GetAttributes(node) : tree_->GetAttributes(node);
+}
+
+Result<dataset::NodeId> FileSystem::Parent(dataset::NodeId directory) const {
+  const bool top = catalog_ != nullptr && (IsMadeUp(directory) || directory.directory() == 0);
+  if (top) return dataset::Catalog::Parent(directory);
+  return tree_->Parent(directory);
+}
+
+Result<std::string> FileSystem::ReadLink(dataset::NodeId node) const {
+  return IsMadeUp(node) ? catalog_->ReadLink(node) : tree_->ReadLink(node);
+}
+
+Status FileSystem::List(dataset::NodeId directory, uint64_t cookie, bool with_attributes,
+                        const std::function<bool(const dataset::ListedEntry&)>& visit) const {
+  return IsMadeUp(directory) ? catalog_->List(directory, cookie, visit)
+                             : tree_->List(directory, cookie, with_attributes, visit);
+}
+
+Result<std::optional<std::string>> FileSystem::GetXattr(dataset::NodeId node, std::string_view name) const {
+  if (IsMadeUp(node)) return std::optional<std::string>();
+  return tree_->GetXattr(node, name);
+}
+
+Result<std::vector<std::string>> FileSystem::ListXattrs(dataset::NodeId node) const {
+  if (IsMadeUp(node)) return std::vector<std::string>();
+  return tree_->ListXattrs(node);
+}
+
+Result<size_t> FileSystem::Read(dataset::NodeId node, uint64_t offset, std::span<std::byte> out) const {
+  return IsMadeUp(node) ? catalog_->Read(node, offset, out) : tree_->Read(node, offset, out);
+}
+
+Result<uint64_t> FileSystem::SeekDataOrHole(dataset::NodeId node, uint64_t offset, bool hole) const {
+  if (!IsMadeUp(node)) return tree_->SeekDataOrHole(node, offset, hole);
+  TARN_ASSIGN_OR_RETURN(const dataset::Attributes attributes, catalog_->GetAttributes(node));
+  if (offset < attributes.size) return hole ? attributes.size : offset;
+  return Status(ErrorCode::kNotFound, "offset " + std::to_string(offset) + " is beyond the end");
+}
+
+dataset::FileSystemTotals FileSystem::Totals(dataset::NodeId node) const {
+  return IsMadeUp(node) ? dataset::FileSystemTotals{} : tree_->Totals(node);
+}
+
 struct stat ToStat(const dataset::Attributes& attributes) {
   struct stat status {};
   status.st_ino = attributes.node.value();

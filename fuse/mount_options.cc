@@ -86,10 +86,10 @@ std::vector<std::string> ExpandMountOptions(const std::vector<std::string>& argu
     }
   }
   if (positional.size() == 2) {
-    // fstab(5) writes "none" where there is no device.
+    // fstab(5) writes "none" where there is no device: every dataset, as "*", which the mount table shows.
     std::string_view spec = positional.front();
     if (spec.starts_with("tarn:")) spec.remove_prefix(5);
-    if (spec != "none") expanded.push_back("--dataset=" + std::string(spec));
+    if (spec != "none" && spec != "*") expanded.push_back("--dataset=" + std::string(spec));
     positional.erase(positional.begin());
   }
   Append(&expanded, std::move(positional));

@@ -3,7 +3,7 @@
 //
 //     void ReadLink(fuse_req_t request, fuse_ino_t inode) {
 //       Answer(request, Operation::kReadlink, [&](const FileSystem& fs, Reply& reply) -> Status {
-//         TARN_ASSIGN_OR_RETURN(const std::string target, fs.tree().ReadLink(fs.NodeOf(inode)));
+//         TARN_ASSIGN_OR_RETURN(const std::string target, fs.ReadLink(fs.NodeOf(inode)));
 //         reply.Link(target);
 //         return Status::Ok();
 //       });

@@ -38,9 +38,12 @@ class Listing {
     return Add(name, entry, offset);
   }
 
-  bool AddEntry(const dataset::ListedEntry& listed) {
+  bool AddEntry(const dataset::ListedEntry& listed, bool made_up) {
     name_.assign(listed.name);
-    return Add(name_.c_str(), ToEntry(file_system_, listed.attributes), OffsetOf(listed.cookie));
+    fuse_entry_param entry = ToEntry(file_system_, listed.attributes, kForever);
+    // Number 0: the kernel takes the name and looks up the rest when it is asked for it.
+    if (made_up) entry.ino = 0;
+    return Add(name_.c_str(), entry, OffsetOf(listed.cookie));
   }
 
   bool empty() const { return used_ == 0; }
@@ -73,7 +76,7 @@ Status AddDots(const FileSystem& file_system, dataset::NodeId node, off_t* offse
     *full = true;
     return Status::Ok();
   }
-  TARN_ASSIGN_OR_RETURN(self.node, file_system.tree().Parent(node));
+  TARN_ASSIGN_OR_RETURN(self.node, file_system.Parent(node));
   *full = !listing->AddDot("..", self, kBehindDotDot);
   *offset = kBehindDotDot;
   return Status::Ok();
@@ -88,8 +91,8 @@ void List(fuse_req_t request, Operation operation, fuse_ino_t inode, size_t size
     TARN_RETURN_IF_ERROR(AddDots(file_system, node, &offset, &listing, &full));
     Status status;
     if (!full) {
-      status = file_system.tree().List(node, CookieOf(offset), plus, [&](const dataset::ListedEntry& listed) {
-        return listed.cookie <= kMaxCookie && listing.AddEntry(listed);
+      status = file_system.List(node, CookieOf(offset), plus, [&](const dataset::ListedEntry& listed) {
+        return listed.cookie <= kMaxCookie && listing.AddEntry(listed, file_system.IsMadeUp(node));
       });
     }
     // What was listed before a failure is good; the next call fails at once and says why.

@@ -23,7 +23,7 @@ void AnswerSized(std::string_view bytes, size_t size, Reply& reply) {
 
 void ReadLink(fuse_req_t request, fuse_ino_t inode) {
   Answer(request, Operation::kReadlink, inode, [&](const FileSystem& file_system, Reply& reply) -> Status {
-    TARN_ASSIGN_OR_RETURN(const std::string target, file_system.tree().ReadLink(file_system.NodeOf(inode)));
+    TARN_ASSIGN_OR_RETURN(const std::string target, file_system.ReadLink(file_system.NodeOf(inode)));
     reply.Link(target);
     return Status::Ok();
   });
@@ -31,7 +31,7 @@ void ReadLink(fuse_req_t request, fuse_ino_t inode) {
 
 void GetXattr(fuse_req_t request, fuse_ino_t inode, const char* name, size_t size) {
   Answer(request, Operation::kGetxattr, inode, [&](const FileSystem& file_system, Reply& reply) -> Status {
-    TARN_ASSIGN_OR_RETURN(const auto value, file_system.tree().GetXattr(file_system.NodeOf(inode), name));
+    TARN_ASSIGN_OR_RETURN(const auto value, file_system.GetXattr(file_system.NodeOf(inode), name));
     if (value) {
       AnswerSized(*value, size, reply);
     } else {
@@ -44,7 +44,7 @@ void GetXattr(fuse_req_t request, fuse_ino_t inode, const char* name, size_t siz
 void ListXattrs(fuse_req_t request, fuse_ino_t inode, size_t size) {
   Answer(request, Operation::kListxattr, inode, [&](const FileSystem& file_system, Reply& reply) -> Status {
     TARN_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                          file_system.tree().ListXattrs(file_system.NodeOf(inode)));
+                          file_system.ListXattrs(file_system.NodeOf(inode)));
     std::string list;
     for (const std::string& name : names) {
       list += name;

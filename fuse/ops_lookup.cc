@@ -11,10 +11,10 @@ namespace {
 // any node, and for ".." of a directory, to find its way back into the tree.
 Status LookupByHandle(const FileSystem& file_system, dataset::NodeId node, bool parent, Reply& reply) {
   if (parent) {
-    TARN_ASSIGN_OR_RETURN(node, file_system.tree().Parent(node));
+    TARN_ASSIGN_OR_RETURN(node, file_system.Parent(node));
   }
-  TARN_ASSIGN_OR_RETURN(const dataset::Attributes attributes, file_system.tree().GetAttributes(node));
-  reply.Entry(ToEntry(file_system, attributes));
+  TARN_ASSIGN_OR_RETURN(const dataset::Attributes attributes, file_system.GetAttributes(node));
+  reply.Entry(ToEntry(file_system, attributes, file_system.EntryTimeout(node)));
   return Status::Ok();
 }
 
@@ -25,8 +25,14 @@ void Lookup(fuse_req_t request, fuse_ino_t parent, const char* name_bytes) {
     const dataset::NodeId node = file_system.NodeOf(parent);
     const std::string_view name(name_bytes);
     if (name == "." || name == "..") return LookupByHandle(file_system, node, name == "..", reply);
-    TARN_ASSIGN_OR_RETURN(const auto found, file_system.tree().Lookup(node, name));
-    reply.Entry(found ? ToEntry(file_system, *found) : NoEntry());
+    TARN_ASSIGN_OR_RETURN(const auto found, file_system.Lookup(node, name));
+    if (found) {
+      reply.Entry(ToEntry(file_system, *found, file_system.EntryTimeout(node)));
+    } else if (file_system.IsMadeUp(node)) {
+      reply.Error(ENOENT);  // not kept: it may come
+    } else {
+      reply.Entry(NoEntry());
+    }
     return Status::Ok();
   });
 }
@@ -45,9 +51,9 @@ void ForgetMulti(fuse_req_t request, size_t /*count*/, fuse_forget_data* /*forge
 
 void GetAttributes(fuse_req_t request, fuse_ino_t inode, fuse_file_info* /*file*/) {
   Answer(request, Operation::kGetattr, inode, [&](const FileSystem& file_system, Reply& reply) -> Status {
-    TARN_ASSIGN_OR_RETURN(const dataset::Attributes attributes,
-                          file_system.tree().GetAttributes(file_system.NodeOf(inode)));
-    reply.Attributes(ToStat(attributes), kForever);
+    const dataset::NodeId node = file_system.NodeOf(inode);
+    TARN_ASSIGN_OR_RETURN(const dataset::Attributes attributes, file_system.GetAttributes(node));
+    reply.Attributes(ToStat(attributes), file_system.AttributeTimeout(node));
     return Status::Ok();
   });
 }

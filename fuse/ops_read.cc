@@ -32,9 +32,8 @@ void Read(fuse_req_t request, fuse_ino_t inode, size_t size, off_t offset, fuse_
            if (offset < 0) return Status(ErrorCode::kInvalidArgument, "a negative file offset");
            const io::BufferPool::Buffer memory = ReplyBuffer(size);
            const std::span<std::byte> buffer = memory.bytes().first(size);
-           TARN_ASSIGN_OR_RETURN(
-               const size_t read,
-               file_system.tree().Read(file_system.NodeOf(inode), static_cast<uint64_t>(offset), buffer));
+           TARN_ASSIGN_OR_RETURN(const size_t read, file_system.Read(file_system.NodeOf(inode),
+                                                                     static_cast<uint64_t>(offset), buffer));
            reply.Bytes(buffer.first(read));
            return Status::Ok();
          });
@@ -46,10 +45,10 @@ void Seek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence, fuse_f
     if (whence != SEEK_DATA && whence != SEEK_HOLE) {
       return Status(ErrorCode::kInvalidArgument, "neither SEEK_DATA nor SEEK_HOLE");
     }
-    const auto found =
-        offset < 0 ? Result<uint64_t>(Status(ErrorCode::kNotFound, "a negative offset"))
-                   : file_system.tree().SeekDataOrHole(file_system.NodeOf(inode),
-                                                       static_cast<uint64_t>(offset), whence == SEEK_HOLE);
+    const auto found = offset < 0
+                           ? Result<uint64_t>(Status(ErrorCode::kNotFound, "a negative offset"))
+                           : file_system.SeekDataOrHole(file_system.NodeOf(inode),
+                                                        static_cast<uint64_t>(offset), whence == SEEK_HOLE);
     if (found.code() == ErrorCode::kNotFound) {
       reply.Error(ENXIO);  // lseek(2): beyond the end
       return Status::Ok();

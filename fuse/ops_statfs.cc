@@ -15,7 +15,7 @@ constexpr uint64_t kBlock = 4096;
 void FileSystemStatus(fuse_req_t request, fuse_ino_t inode) {
   Answer(request, Operation::kStatfs, inode, [&](const FileSystem& file_system, Reply& reply) -> Status {
     const dataset::FileSystemTotals totals =
-        file_system.tree().Totals(file_system.NodeOf(inode == 0 ? kRootInode : inode));
+        file_system.Totals(file_system.NodeOf(inode == 0 ? kRootInode : inode));
     struct statvfs status {};
     status.f_bsize = kBlock;
     status.f_frsize = kBlock;

@@ -18,11 +18,12 @@ namespace {
 
 constexpr const char* kName = "tarn-mount";
 constexpr const char* kDescription =
-    "Shows a dataset of tar archives as files, read-only, at the directory MNT.\n"
+    "Shows datasets of tar archives as files, read-only, at the directory MNT.\n"
     "\n"
-    "  tarn-mount MNT --index ROOT --source DIR --dataset NAME[@N]   mounts; returns when the mount answers\n"
+    "  tarn-mount MNT --index ROOT --source DIR                      mounts; returns when the mount answers\n"
+    "  tarn-mount MNT --index ROOT --source DIR --dataset NAME[@N]   one dataset alone\n"
     "  tarn-mount unmount MNT                                        unmounts\n"
-    "  mount -t fuse.tarn NAME[@N] MNT -o index=ROOT,source=DIR      the same through mount(8)\n";
+    "  mount -t fuse.tarn NAME[@N]|none MNT -o index=ROOT,source=DIR the same through mount(8)\n";
 constexpr const char* kFooter =
     "\nWhere the command line names no index root or no source, TARN_INDEX, TARN_SOURCE or the "
     "configuration\n"
@@ -74,8 +75,10 @@ void AddDatasetOptions(CLI::App* app, RawOptions* raw) {
       ->type_name("DIR")
       ->expected(1)
       ->take_all();
-  app->add_option("--dataset", raw->dataset,
-                  "The dataset to show: its newest generation, generation N, or the one with the digest")
+  app->add_option(
+         "--dataset", raw->dataset,
+         "Show this one alone, at MNT itself: its newest generation, generation N, or the one with the "
+         "digest; without it, every dataset of the index root as MNT/NAME and MNT/NAME@N")
       ->type_name("NAME[@N|@DIGEST]");
   app->add_option("--verify", raw->verify,
                   "stat: archives whose size and mtime are as published are served as they are; chunk: every "
@@ -170,12 +173,9 @@ Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   const Config config(program);
   TARN_ASSIGN_OR_RETURN(command.index, config.Index(raw.index));
   TARN_ASSIGN_OR_RETURN(command.sources, config.Sources(raw.sources));
-  if (!raw.dataset) {
-    return Status(ErrorCode::kInvalidArgument, "no dataset is named")
-        .WithHint("give --dataset NAME, or NAME@N for one generation; 'tarn datasets --index " +
-                  command.index.value + "' lists them");
+  if (raw.dataset) {
+    TARN_ASSIGN_OR_RETURN(command.dataset, index::DatasetReference::Parse(*raw.dataset));
   }
-  TARN_ASSIGN_OR_RETURN(command.dataset, index::DatasetReference::Parse(*raw.dataset));
   MakeAbsolute(&command.mountpoint);
   MakeAbsolute(&command.index.value);
   for (Setting& source : command.sources) MakeAbsolute(&source.value);

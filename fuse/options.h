@@ -1,7 +1,7 @@
 // The command line of tarn-mount, in the three forms it comes in:
 //
-//     tarn-mount MNT --index ROOT --source DIR --dataset NAME[@N|@digest] [options]
-//     mount.fuse.tarn NAME[@N|@digest] MNT [-o index=ROOT,source=DIR,...]     as mount(8) calls it
+//     tarn-mount MNT --index ROOT --source DIR [--dataset NAME[@N|@digest]] [options]
+//     mount.fuse.tarn NAME[@N|@digest]|all MNT [-o index=ROOT,source=DIR,...]     as mount(8) calls it
 //     tarn-mount unmount MNT
 //
 // Every long option can be given as a mount option (`-o access=member`), and the options that every mount has
@@ -31,7 +31,8 @@ struct MountCommand {
   std::string mountpoint;
   Setting index;
   std::vector<Setting> sources;
-  index::DatasetReference dataset;
+  std::optional<index::DatasetReference> dataset;    // nothing: all of them
+  std::chrono::milliseconds catalog_interval{2000};  // between two looks at which there are
 
   dataset::FileTreeOptions tree;
   dataset::VerifyMode verify = dataset::VerifyMode::kStat;

@@ -185,8 +185,9 @@ Status Serve(const MountCommand& command, Readiness& readiness) {
     log.target = LogTarget::kSystemLog;
     ConfigureLog(log);
   }
-  Log(LogLevel::kInfo, "'" + mount.path() + "' shows " + service->name() + ", digest " +
-                           service->facts().digest.ToHex() + "; " + session->negotiated().ToString());
+  service->Start();
+  Log(LogLevel::kInfo,
+      "'" + mount.path() + "' shows " + service->Describe() + "; " + session->negotiated().ToString());
 
   ServeUntilTold(mount, signals.get(), session.get(), command.unmount_grace);
   mount.CloseDescriptor();

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
@@ -133,6 +134,15 @@ class ArchiveBytes::Archive {
   std::atomic<bool> asked_ahead{false};  // something was brought in ahead of a reader
   Residency residency;
   std::atomic<ArchiveState> state{ArchiveState::kUnseen};
+  std::atomic<int64_t> state_since{0};  // seconds since 1970-01-01 UTC
+
+  void SetState(ArchiveState now) {
+    if (state.exchange(now, std::memory_order_relaxed) == now) return;
+    state_since.store(
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+            .count(),
+        std::memory_order_relaxed);
+  }
 
   // Held while the file is looked for and opened.
   std::mutex mutex;
@@ -154,6 +164,7 @@ class ArchiveBytes::Impl {
   Result<io::FileAccess> Access(Archive* archive);
   void LookAhead(std::span<Archive* const> archives);
   ReadTotals Totals() const { return counters_.Sum(); }
+  ArchiveOverview Overview(size_t most_troubled) const;
 
  private:
   using DescriptorReference = std::shared_ptr<const Descriptor>;
@@ -187,7 +198,7 @@ class ArchiveBytes::Impl {
   ReadAhead ahead_;
   ReadCounters counters_;
   std::once_flag lookers_made_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   // By dataset number and archive number. Several only if an index broke its own rule, and then kept apart.
   std::unordered_map<uint64_t, std::vector<std::unique_ptr<Archive>>> archives_;  // guarded by mutex_
   std::unique_ptr<io::ThreadPool> lookers_;  // made when first needed; ends before what it looks at
@@ -295,7 +306,7 @@ Status ArchiveBytes::Impl::ReadFrom(Archive* archive, const Descriptor& descript
   TARN_RETURN_IF_ERROR(ReadChecked(file, offset, out, &completed));
   if (completed) {
     const std::lock_guard lock(archive->mutex);
-    archive->state.store(ArchiveState::kServed, std::memory_order_relaxed);
+    archive->SetState(ArchiveState::kServed);
     options_.report(LogLevel::kInfo, archive->Describe() + " is what was published: every chunk of '" +
                                          opened.file->name() + "' was checked");
     archive->reported.clear();
@@ -363,14 +374,14 @@ Result<ArchiveBytes::Impl::DescriptorReference> ArchiveBytes::Impl::Open(Archive
                              "put the published file back: reads go on by themselves; or publish the dataset "
                              "again and mount the new generation");
   archive->failed_at = Clock::now();
-  archive->state.store(StateOfFailure(code), std::memory_order_relaxed);
+  archive->SetState(StateOfFailure(code));
   Report(archive, LogLevel::kError, archive->failure.message());
   return archive->failure;
 }
 
 void ArchiveBytes::Impl::Opened(Archive* archive, const OpenedArchive& opened) {
   const bool checking = opened.ledger != nullptr && !opened.ledger->complete();
-  archive->state.store(checking ? ArchiveState::kChecking : ArchiveState::kServed, std::memory_order_relaxed);
+  archive->SetState(checking ? ArchiveState::kChecking : ArchiveState::kServed);
   if (checking) {
     Report(archive, LogLevel::kWarning,
            archive->Describe() + " has another modification time at '" + opened.file->name() +
@@ -462,6 +473,46 @@ void ArchiveBytes::Impl::LookAhead(std::span<Archive* const> archives) {
   batch->done.wait_for(lock, kLookPatience, [&] { return batch->left == 0; });
 }
 
+ArchiveOverview ArchiveBytes::Impl::Overview(size_t most_troubled) const {
+  ArchiveOverview overview;
+  std::vector<Archive*> troubled;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, same_number] : archives_) {
+      for (const auto& archive : same_number) {
+        const ArchiveState state = archive->state.load(std::memory_order_relaxed);
+        ++overview.by_state[static_cast<size_t>(state)];
+        if (state == ArchiveState::kChanged || state == ArchiveState::kMissing ||
+            state == ArchiveState::kUnreadable) {
+          troubled.push_back(archive.get());
+        }
+      }
+    }
+  }
+  const auto before = [](const Archive* a, const Archive* b) {
+    const std::string& left = a->generation->facts().dataset;
+    const std::string& right = b->generation->facts().dataset;
+    return left != right ? left < right : a->path < b->path;
+  };
+  const size_t shown = std::min(most_troubled, troubled.size());
+  std::partial_sort(troubled.begin(), troubled.begin() + static_cast<ptrdiff_t>(shown), troubled.end(),
+                    before);
+  for (Archive* const archive : std::span(troubled).first(shown)) {
+    TroubledArchive row;
+    row.dataset = archive->generation->facts().dataset;
+    row.generation = archive->generation->facts().generation;
+    row.path = archive->path;
+    row.id = archive->id;
+    row.state = archive->state.load(std::memory_order_relaxed);
+    row.since = archive->state_since.load(std::memory_order_relaxed);
+    // Somebody who looks for it right now may be waiting for a source.
+    const std::unique_lock lock(archive->mutex, std::try_to_lock);
+    row.message = lock.owns_lock() ? archive->failure.message() : "it is being looked for";
+    overview.troubled.push_back(std::move(row));
+  }
+  return overview;
+}
+
 ArchiveBytes::ArchiveBytes(ArchiveBytesOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {}
 ArchiveBytes::~ArchiveBytes() = default;
 
@@ -484,6 +535,10 @@ void ArchiveBytes::LookAhead(std::span<Archive* const> archives) {
 
 ReadTotals ArchiveBytes::Totals() const {
   return impl_->Totals();
+}
+
+ArchiveOverview ArchiveBytes::Overview(size_t most_troubled) const {
+  return impl_->Overview(most_troubled);
 }
 
 Result<io::FileAccess> ArchiveBytes::Access(Archive* archive) {

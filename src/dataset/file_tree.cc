@@ -65,10 +65,25 @@ NodeId FileTree::Impl::FileNode(const AttachedFile& file, uint32_t ordinal) cons
   return NodeId::File(file.generation->facts().dataset_number, file.row.number, ordinal);
 }
 
+Result<const AttachedGeneration*> FileTree::Impl::FindGeneration(uint32_t dataset,
+                                                                 uint32_t generation) const {
+  Result<const AttachedGeneration*> found = attachments_.FindGeneration(dataset, generation);
+  if (found.ok() || found.code() != ErrorCode::kNotFound || !attach_missing_) return found;
+  TARN_RETURN_IF_ERROR(attach_missing_(dataset, generation));
+  return attachments_.FindGeneration(dataset, generation);
+}
+
+Result<const AttachedFile*> FileTree::Impl::FindFile(NodeId node) const {
+  Result<const AttachedFile*> found = attachments_.FindFile(node);
+  if (found.ok() || found.code() != ErrorCode::kNotFound || !attach_missing_) return found;
+  TARN_RETURN_IF_ERROR(attach_missing_(node.dataset(), std::nullopt));
+  return attachments_.FindFile(node);
+}
+
 Result<FileTree::Impl::Directory> FileTree::Impl::ResolveDirectory(NodeId node) const {
   if (!node.IsWellFormed() || !node.IsDirectory()) return NoSuchNode(node);
   Directory directory;
-  TARN_ASSIGN_OR_RETURN(directory.generation, attachments_.FindGeneration(node.dataset(), node.generation()));
+  TARN_ASSIGN_OR_RETURN(directory.generation, FindGeneration(node.dataset(), node.generation()));
   if (node.directory() < directory.generation->facts().tree_directories) {
     directory.number = static_cast<uint32_t>(node.directory());
     return directory;
@@ -82,7 +97,7 @@ Result<FileTree::Impl::Directory> FileTree::Impl::ResolveDirectory(NodeId node) 
 Result<FileTree::Impl::File> FileTree::Impl::ResolveFile(NodeId node) const {
   if (!node.IsWellFormed() || node.IsDirectory()) return NoSuchNode(node);
   File file;
-  TARN_ASSIGN_OR_RETURN(file.file, attachments_.FindFile(node));
+  TARN_ASSIGN_OR_RETURN(file.file, FindFile(node));
   file.ordinal = node.ordinal();
   file.whole = !file.file->IsArchive() || file.ordinal == kArchiveItself;
   if (!file.file->IsArchive() && file.ordinal != 0) return NoSuchNode(node);
@@ -384,6 +399,9 @@ FileTree::~FileTree() = default;
 
 Result<NodeId> FileTree::Attach(std::shared_ptr<const index::GenerationReader> generation) {
   return impl_->Attach(std::move(generation));
+}
+void FileTree::AttachMissingWith(AttachMissing attach) {
+  impl_->AttachMissingWith(std::move(attach));
 }
 Result<std::optional<Attributes>> FileTree::Lookup(NodeId parent, std::string_view name) const {
   return impl_->Lookup(parent, name);

@@ -22,6 +22,7 @@ class FileTree::Impl {
   Impl(FileTreeOptions options, std::shared_ptr<ArchiveBytes> bytes);
 
   Result<NodeId> Attach(std::shared_ptr<const index::GenerationReader> generation);
+  void AttachMissingWith(AttachMissing attach) { attach_missing_ = std::move(attach); }
   Result<std::optional<Attributes>> Lookup(NodeId parent, std::string_view name) const;
   Result<Attributes> GetAttributes(NodeId node) const;
   Result<NodeId> Parent(NodeId node) const;
@@ -55,6 +56,9 @@ class FileTree::Impl {
     std::vector<uint64_t> starts;
   };
 
+  // As Attachments has them, attached when they were not.
+  Result<const AttachedGeneration*> FindGeneration(uint32_t dataset, uint32_t generation) const;
+  Result<const AttachedFile*> FindFile(NodeId node) const;
   Result<Directory> ResolveDirectory(NodeId node) const;
   Result<File> ResolveFile(NodeId node) const;
 
@@ -110,6 +114,7 @@ class FileTree::Impl {
   const FileTreeOptions options_;
   const std::shared_ptr<ArchiveBytes> bytes_;
   Attachments attachments_;
+  AttachMissing attach_missing_;  // never changed after the first request
   mutable ExtentCache extents_;
   // Maps of the files with holes that were read last: a map may have a million extents, too many to decode
   // for each read.

@@ -356,9 +356,10 @@ Status Checker::ListTables(const std::string& directory, std::vector<LiveTable>*
   rocksdb::DB* opened = nullptr;
   Status status = GenerationReader::Open(directory).status();
   if (status.ok()) {
-    status = FromRocksDb(
-        rocksdb::DB::OpenForReadOnly(StoreOptions(kStoreCacheBytes, kStoreOpenFiles), directory, &opened),
-        directory);
+    status =
+        FromRocksDb(rocksdb::DB::OpenForReadOnly(
+                        StoreOptions(NewBlockCache(kStoreCacheBytes), kStoreOpenFiles), directory, &opened),
+                    directory);
   }
   const std::unique_ptr<rocksdb::DB> db(opened);
   if (status.ok()) {

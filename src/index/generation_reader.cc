@@ -355,6 +355,17 @@ Status RocksGenerationReader::CheckTreeDentry(uint32_t directory, std::string_vi
 
 }  // namespace
 
+class BlockCache {
+ public:
+  std::shared_ptr<rocksdb::Cache> cache;
+};
+
+std::shared_ptr<BlockCache> MakeBlockCache(size_t bytes) {
+  auto made = std::make_shared<BlockCache>();
+  made->cache = NewBlockCache(bytes);
+  return made;
+}
+
 Result<std::shared_ptr<const GenerationReader>> GenerationReader::Open(const std::string& directory,
                                                                        const ReaderOptions& options) {
   const std::string what = fmt::format("cannot open generation '{}'", directory);
@@ -365,7 +376,10 @@ Result<std::shared_ptr<const GenerationReader>> GenerationReader::Open(const std
   }
   rocksdb::DB* db = nullptr;
   const rocksdb::Status opened = rocksdb::DB::OpenForReadOnly(
-      StoreOptions(options.block_cache_bytes, options.max_open_files), directory, &db);
+      StoreOptions(options.block_cache == nullptr ? NewBlockCache(options.block_cache_bytes)
+                                                  : options.block_cache->cache,
+                   options.max_open_files),
+      directory, &db);
   TARN_RETURN_IF_ERROR(FromRocksDb(opened, what));
   auto reader = std::make_shared<RocksGenerationReader>(std::unique_ptr<rocksdb::DB>(db), directory);
   TARN_RETURN_IF_ERROR(reader->Start());

@@ -1,7 +1,8 @@
 #include "index/rocksdb_options.h"
 
-#include <rocksdb/cache.h>
 #include <rocksdb/table.h>
+
+#include <utility>
 
 #include "index/rocksdb_log.h"
 #include "index/unsynced_env.h"
@@ -61,7 +62,11 @@ rocksdb::Options NewStoreOptions() {
   return options;
 }
 
-rocksdb::Options StoreOptions(size_t block_cache_bytes, int max_open_files) {
+std::shared_ptr<rocksdb::Cache> NewBlockCache(size_t bytes) {
+  return rocksdb::NewLRUCache(bytes, kCacheShardBits);
+}
+
+rocksdb::Options StoreOptions(std::shared_ptr<rocksdb::Cache> block_cache, int max_open_files) {
   rocksdb::Options options = BaseOptions();
   options.max_open_files = max_open_files;
   // A directory that may lie on a file server: nothing is looked at twice, nothing runs behind.
@@ -71,7 +76,7 @@ rocksdb::Options StoreOptions(size_t block_cache_bytes, int max_open_files) {
   options.stats_persist_period_sec = 0;
   rocksdb::BlockBasedTableOptions table = TableOptions();
   table.no_block_cache = false;
-  table.block_cache = rocksdb::NewLRUCache(block_cache_bytes, kCacheShardBits);
+  table.block_cache = std::move(block_cache);
   // Indexes and filters count against the cache: memory does not grow with the number of members.
   table.cache_index_and_filter_blocks = true;
   table.cache_index_and_filter_blocks_with_high_priority = true;

@@ -2,9 +2,11 @@
 #ifndef TARN_SRC_INDEX_ROCKSDB_OPTIONS_H_
 #define TARN_SRC_INDEX_ROCKSDB_OPTIONS_H_
 
+#include <rocksdb/cache.h>
 #include <rocksdb/options.h>
 
 #include <cstddef>
+#include <memory>
 
 namespace tarn::index {
 
@@ -18,7 +20,8 @@ rocksdb::Options ScanOptions();
 rocksdb::Options NewStoreOptions();
 
 // For a generation that is opened read-only.
-rocksdb::Options StoreOptions(size_t block_cache_bytes, int max_open_files);
+rocksdb::Options StoreOptions(std::shared_ptr<rocksdb::Cache> block_cache, int max_open_files);
+std::shared_ptr<rocksdb::Cache> NewBlockCache(size_t bytes);
 
 }  // namespace tarn::index
 

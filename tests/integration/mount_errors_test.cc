@@ -83,12 +83,6 @@ TEST_F(MountErrors, NoSuchDataset) {
   ExpectRefused(Mount(Mountpoint(), scratch_ / "index", "small@9"), 3, "9", "tarn");
 }
 
-TEST_F(MountErrors, NoDatasetIsNamed) {
-  const Finished run =
-      RunProgram({Program("tarn-mount"), Mountpoint(), "--index", scratch_ / "index", "--source", "/"});
-  ExpectRefused(run, 2, "no dataset is named", "--dataset NAME");
-}
-
 TEST_F(MountErrors, TheIndexRootIsMissingOrOfSomethingElse) {
   ExpectRefused(Mount(Mountpoint(), scratch_ / "no-index", "small"), 3, "no-index", "--index");
   ExpectRefused(Mount(Mountpoint(), scratch_ / "data", "small"), 2, scratch_ / "data", "help:");

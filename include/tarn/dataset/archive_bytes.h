@@ -22,6 +22,7 @@
 #ifndef TARN_DATASET_ARCHIVE_BYTES_H_
 #define TARN_DATASET_ARCHIVE_BYTES_H_
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -94,8 +95,26 @@ enum class ArchiveState : uint8_t {
   kMissing,     // nowhere to be found
   kUnreadable,  // there, and cannot be opened or looked at: permissions, input/output errors
 };
+inline constexpr size_t kArchiveStates = 6;
 // "unseen", "served", ...: the spelling of status and metrics.
 std::string_view ArchiveStateName(ArchiveState state);
+
+// An archive that is not served, as last seen.
+struct TroubledArchive {
+  std::string dataset;      // name
+  uint32_t generation = 0;  // one that has it
+  std::string path;         // in the dataset
+  ArchiveId id;             // as published
+  ArchiveState state = ArchiveState::kMissing;
+  int64_t since = 0;    // seconds since 1970-01-01 UTC
+  std::string message;  // what readers' errors say
+};
+
+// All archives that somebody has asked for.
+struct ArchiveOverview {
+  std::array<uint64_t, kArchiveStates> by_state{};  // indexed by ArchiveState
+  std::vector<TroubledArchive> troubled;            // by dataset and path; not more than were asked for
+};
 
 class ArchiveBytes {
  public:
@@ -130,6 +149,8 @@ class ArchiveBytes {
 
   ArchiveState State(const Archive* archive) const;
   ReadTotals Totals() const;
+  // Waits for no source. At most `most_troubled` of those that are not served are described.
+  ArchiveOverview Overview(size_t most_troubled) const;
 
  private:
   class Impl;

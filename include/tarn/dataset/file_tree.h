@@ -76,6 +76,11 @@ class FileTree {
   // that this build cannot show.
   Result<NodeId> Attach(std::shared_ptr<const index::GenerationReader> generation);
 
+  // What to call for a node of a generation that is not attached, or (nothing) of a file that no attached
+  // generation shows: makes it answerable by Attach, if it exists. Set before the first request.
+  using AttachMissing = std::function<Status(uint32_t dataset, std::optional<uint32_t> generation)>;
+  void AttachMissingWith(AttachMissing attach);
+
   // Lookup, GetAttributes and List with attributes may look at the archive file (once an identity interval):
   // its owner and mode are part of the answer, see ArchiveBytes::Access.
 

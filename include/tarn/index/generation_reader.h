@@ -19,10 +19,15 @@
 
 namespace tarn::index {
 
+// Decoded blocks of the index, for readers of several generations to share.
+class BlockCache;
+std::shared_ptr<BlockCache> MakeBlockCache(size_t bytes);
+
 struct ReaderOptions {
-  size_t block_cache_bytes = size_t{64}
-                             << 20;  // shared by lookups and scans; more keeps more of the index decoded
-  int max_open_files = 4096;         // SST files held open; fewer makes lookups up to 5 x slower
+  // Shared by lookups and scans; more keeps more of the index decoded.
+  size_t block_cache_bytes = size_t{64} << 20;
+  std::shared_ptr<BlockCache> block_cache = {};  // in its place
+  int max_open_files = 4096;                     // SST files held open; fewer makes lookups up to 5 x slower
 };
 
 // Walks names in order. Not thread-safe. Views are valid until the next call.

@@ -44,7 +44,8 @@ class OptionsTest : public testing::Test {
 TEST_F(OptionsTest, TheDefaultsAreThoseOfTheManual) {
   const MountCommand command = Mount();
   EXPECT_EQ(command.mountpoint, "/m");
-  EXPECT_EQ(command.dataset.ToString(), "d@3");
+  ASSERT_TRUE(command.dataset);
+  EXPECT_EQ(command.dataset->ToString(), "d@3");
   EXPECT_EQ(command.tree.access, dataset::AccessMode::kArchive);
   EXPECT_EQ(command.tree.umask, 0U);
   EXPECT_EQ(command.verify, dataset::VerifyMode::kStat);
@@ -77,9 +78,18 @@ TEST_F(OptionsTest, OptionsOfMountMeanTheSameAsLongOnes) {
 TEST_F(OptionsTest, CalledByMountTheSpecIsTheDataset) {
   const auto command = Parsed({"d@2", "/m", "-o", "rw,index=/i,source=/s"}, /*mount_helper=*/true);
   ASSERT_TRUE(command.ok()) << command.status().ToString();
-  EXPECT_EQ(std::get<MountCommand>(*command).dataset.ToString(), "d@2");
+  ASSERT_TRUE(std::get<MountCommand>(*command).dataset);
+  EXPECT_EQ(std::get<MountCommand>(*command).dataset->ToString(), "d@2");
   EXPECT_TRUE(IsMountHelper("/sbin/mount.fuse.tarn"));
   EXPECT_FALSE(IsMountHelper("/usr/bin/tarn-mount"));
+}
+
+TEST_F(OptionsTest, WithoutADatasetAllAreMeant) {
+  for (const char* const spec : {"none", "*", "tarn:*"}) {
+    const auto command = Parsed({spec, "/m", "-o", "index=/i,source=/s"}, /*mount_helper=*/true);
+    ASSERT_TRUE(command.ok()) << command.status().ToString();
+    EXPECT_FALSE(std::get<MountCommand>(*command).dataset) << spec;
+  }
 }
 
 TEST_F(OptionsTest, SourcesAreTriedInTheirOrder) {
@@ -95,12 +105,6 @@ TEST_F(OptionsTest, TheEnvironmentFillsInIndexAndSource) {
   ASSERT_TRUE(command.ok()) << command.status().ToString();
   EXPECT_EQ(std::get<MountCommand>(*command).index.origin, "TARN_INDEX");
   EXPECT_EQ(std::get<MountCommand>(*command).sources.at(0).value, "/es");
-}
-
-TEST_F(OptionsTest, WithoutADatasetItSaysWhatIsNeeded) {
-  const Status status = Refused({"/m", "--index", "/i", "--source", "/s"});
-  EXPECT_EQ(status.code(), ErrorCode::kInvalidArgument);
-  EXPECT_THAT(status.hint(), HasSubstr("--dataset NAME"));
 }
 
 TEST_F(OptionsTest, AMistypedOptionGetsTheNearestOne) {

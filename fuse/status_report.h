@@ -1,0 +1,36 @@
+// The text of MNT/.tarn/status.json: what is mounted and how its archives stand.
+//
+//     schema_version   raised when a field changes its meaning
+//     time             when this text was made
+//     tarn             version
+//     pid              of the server
+//     index            path, uuid and format version of the index root
+//     datasets         name, number, generations that are listed, the newest of them
+//     archives         how many are in which state, of those that somebody has asked for
+//     troubled         archives that are changed, missing or unreadable: since when, and what readers are
+//     told sources          calls, requests set aside and timed out, workers inside and requests waiting now
+//     reads            since the start: reads, bytes given to readers, asked for ahead of them, and given
+//     back
+#ifndef TARN_FUSE_STATUS_REPORT_H_
+#define TARN_FUSE_STATUS_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "fuse/source_gate.h"
+#include "tarn/dataset/archive_bytes.h"
+#include "tarn/dataset/catalog.h"
+#include "tarn/index/index_root.h"
+
+namespace tarn::fuse {
+
+// Troubled archives that are described one by one; the others are in the counts.
+inline constexpr size_t kMostTroubled = 100;
+
+std::string StatusReport(const index::IndexRoot& root, const std::vector<dataset::CatalogDataset>& datasets,
+                         const dataset::ArchiveOverview& archives, const dataset::ReadTotals& reads,
+                         const std::vector<SourceTotals>& sources);
+
+}  // namespace tarn::fuse
+
+#endif  // TARN_FUSE_STATUS_REPORT_H_

@@ -1,0 +1,86 @@
+// Catalog: every dataset of an index root as one tree, around the generations that FileTree shows.
+//
+//     /imagenet -> imagenet@7            the newest generation that is listed
+//     /imagenet@7/                       immutable; everything below it is FileTree's
+//     /imagenet@<digest> -> imagenet@7   not listed, but there for whoever asks
+//     /.tarn/status.json
+//
+// What is listed follows the index root (Refresh). A retired generation is listed no more and is found by its
+// name until gc takes it; one that somebody has used stays usable as long as the process lives. Generations
+// are opened when somebody first asks for something in them. Nodes here have dataset number 0; all is
+// computed from them, so that any server of the same root answers the same. All functions may be called from
+// any thread.
+#ifndef TARN_DATASET_CATALOG_H_
+#define TARN_DATASET_CATALOG_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tarn/base/result.h"
+#include "tarn/dataset/file_tree.h"
+#include "tarn/dataset/node_id.h"
+#include "tarn/index/index_root.h"
+
+namespace tarn::dataset {
+
+struct CatalogOptions {
+  index::ReaderOptions reader;          // of each generation that is opened
+  std::function<std::string()> status;  // the text of .tarn/status.json, made when somebody looks at it
+  // How long the text that was made last is shown.
+  std::chrono::milliseconds status_interval{1000};
+};
+
+// One dataset as it is listed.
+struct CatalogDataset {
+  std::string name;
+  uint32_t number = 0;
+  std::vector<uint32_t> generations;  // rising
+};
+
+class Catalog {
+ public:
+  static constexpr NodeId kRoot{1};
+  static constexpr NodeId kTarnDirectory = NodeId::Directory(0, 0, 1);
+  static constexpr NodeId kStatusFile = NodeId::File(0, 0, 2);
+
+  // `tree` must outlive the catalog; generations are attached to it. Looks at the index root once.
+  static Result<std::unique_ptr<Catalog>> Open(std::unique_ptr<const index::IndexRoot> root, FileTree* tree,
+                                               CatalogOptions options);
+  ~Catalog();
+
+  // Looks at the index root again. What cannot be read stays as it was known, and the first reason is given.
+  Status Refresh();
+  // As it was seen last, by name.
+  std::vector<CatalogDataset> datasets() const;
+  const index::IndexRoot& root() const;
+
+  // Whether a node is the catalog's own; all others are the tree's.
+  static bool Owns(NodeId node) { return node.dataset() == 0; }
+  // Whether what is said of a node of the catalog holds for the moment only.
+  static bool IsVolatile(NodeId node) { return node == kStatusFile; }
+
+  // As those of FileTree. Names that lead to a generation are followed into the tree.
+  Result<std::optional<Attributes>> Lookup(NodeId parent, std::string_view name) const;
+  Result<Attributes> GetAttributes(NodeId node) const;
+  // The parent of one of the catalog's directories, or of a generation's root.
+  static NodeId Parent(NodeId /*directory*/) { return kRoot; }
+  Result<std::string> ReadLink(NodeId node) const;
+  Status List(NodeId directory, uint64_t cookie, const std::function<bool(const ListedEntry&)>& visit) const;
+  Result<size_t> Read(NodeId node, uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  class Impl;
+  explicit Catalog(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tarn::dataset
+
+#endif  // TARN_DATASET_CATALOG_H_
