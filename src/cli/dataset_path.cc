@@ -29,22 +29,29 @@ Result<std::unique_ptr<index::IndexRoot>> OpenIndexRoot(const Config& config, co
 DatasetPaths::DatasetPaths(const Program& program, PlaceOptions options, Sources sources)
     : options_(std::move(options)), sources_(sources), config_(program) {}
 
-Result<std::vector<std::shared_ptr<io::Source>>> DatasetPaths::OpenSources() const {
+Result<std::vector<std::shared_ptr<io::Source>>> OpenSources(const Config& config,
+                                                             const PlaceOptions& options) {
+  TARN_ASSIGN_OR_RETURN(const std::vector<Setting> settings, config.Sources(options.sources));
   std::vector<std::shared_ptr<io::Source>> opened;
-  const bool must_open = sources_ == Sources::kNeeded || !options_.sources.empty();
-  auto settings = config_.Sources(options_.sources);
-  if (!settings.ok()) {
-    if (must_open) return std::move(settings).status();
-    return opened;
-  }
-  for (const Setting& setting : *settings) {
+  for (const Setting& setting : settings) {
     auto source = io::OpenSource(setting.value);
-    if (source.ok()) {
-      opened.push_back(std::move(source).value());
-    } else if (must_open) {
+    if (!source.ok()) {
       return setting.Explain(std::move(source).status())
           .WithHint("a source is the directory below which the datasets' archives are");
     }
+    opened.push_back(std::move(source).value());
+  }
+  return opened;
+}
+
+Result<std::vector<std::shared_ptr<io::Source>>> DatasetPaths::SourcesFor() const {
+  if (sources_ == Sources::kNeeded || !options_.sources.empty()) return OpenSources(config_, options_);
+  std::vector<std::shared_ptr<io::Source>> opened;
+  const auto settings = config_.Sources(options_.sources);
+  if (!settings.ok()) return opened;
+  for (const Setting& setting : *settings) {
+    auto source = io::OpenSource(setting.value);
+    if (source.ok()) opened.push_back(std::move(source).value());
   }
   return opened;
 }
@@ -57,7 +64,7 @@ Result<DatasetPaths::Target> DatasetPaths::OpenDataset(const index::DatasetRefer
   TARN_ASSIGN_OR_RETURN(const uint32_t number, root_->Resolve(reference));
   std::unique_ptr<View>& view = views_[reference.name + "@" + std::to_string(number)];
   if (view == nullptr) {
-    TARN_ASSIGN_OR_RETURN(auto sources, OpenSources());
+    TARN_ASSIGN_OR_RETURN(auto sources, SourcesFor());
     TARN_ASSIGN_OR_RETURN(auto generation,
                           index::GenerationReader::Open(root_->GenerationPath(reference.name, number)));
     TARN_ASSIGN_OR_RETURN(view, IndexView::Open(std::move(generation), std::move(sources)));

@@ -37,6 +37,10 @@ void AddSourceOption(CLI::App* app, PlaceOptions* options);
 // The index root that options, environment and configuration name, opened. Errors say which one it was.
 Result<std::unique_ptr<index::IndexRoot>> OpenIndexRoot(const Config& config, const PlaceOptions& options);
 
+// The sources that options, environment and configuration name, opened; at least one.
+Result<std::vector<std::shared_ptr<io::Source>>> OpenSources(const Config& config,
+                                                             const PlaceOptions& options);
+
 // Turns dataset paths into what can be asked. Indexes and mounts are opened when a path needs them, once.
 class DatasetPaths {
  public:
@@ -54,7 +58,7 @@ class DatasetPaths {
 
  private:
   Result<Target> OpenDataset(const index::DatasetReference& reference, std::string path);
-  Result<std::vector<std::shared_ptr<io::Source>>> OpenSources() const;
+  Result<std::vector<std::shared_ptr<io::Source>>> SourcesFor() const;
 
   const PlaceOptions options_;
   const Sources sources_;

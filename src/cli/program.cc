@@ -31,7 +31,7 @@ constexpr Command kCommands[] = {
     {"diff", "print what is different between two generations", RunDiff},
     {"where", "print where an archive is published", RunWhere},
     {"walk", "list the members of an archive, and what is odd about it", RunWalk},
-    {"verify", "hold archives against a second, independent reader", RunVerify},
+    {"verify", "say whether a dataset's files are what was published", RunVerify},
 };
 
 // Other programs, which stand beside this one.

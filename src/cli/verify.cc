@@ -1,19 +1,25 @@
-// tarn verify --reference: walks archives with Tarn's reader and with libarchive, and reports every
+// tarn verify NAME: whether the archives of a generation are where they were published, as they were.
+// tarn verify --reference PATH: walks archives with Tarn's reader and with libarchive, and reports every
 // difference.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "cli/dataset_path.h"
+#include "cli/published_files.h"
 #include "tarn/base/bytes.h"
+#include "tarn/index/generation_reader.h"
 #include "tarn/io/filesystem.h"
 #include "tarn/io/random_access_file.h"
 #include "tarn/tar/reference.h"
@@ -24,9 +30,12 @@ namespace {
 constexpr std::string_view kSuffix = ".tar";
 
 struct VerifyArguments {
-  std::vector<std::string> paths;
+  std::vector<std::string> paths;  // or datasets
+  PlaceOptions places;
   bool reference = false;
   bool headers_only = false;
+  bool full = false;
+  unsigned jobs = 1;
   bool json = false;
 };
 
@@ -106,33 +115,102 @@ Result<bool> VerifyArchive(const std::string& path, const VerifyArguments& argum
   return report.unexplained == 0;
 }
 
+// ---- Generations
+
+void Print(const std::string& generation, const FileVerdict& verdict, const VerifyArguments& arguments,
+           std::ostream* out) {
+  if (arguments.json) {
+    *out << nlohmann::ordered_json{{"generation", generation},
+                                   {"path", EscapeName(verdict.path)},
+                                   {"archive_id", verdict.id.ToString()},
+                                   {"state", FileStateName(verdict.state)},
+                                   {"found", verdict.found}}
+                .dump()
+         << '\n';
+  } else if (verdict.state != FileState::kAsPublished) {
+    *out << fmt::format("{}:{}: {}: expected {}, {}\n", generation, EscapeName(verdict.path),
+                        FileStateName(verdict.state), verdict.id.ToString(), verdict.found);
+  }
+}
+
+// Gives whether every file is what was published, as far as was asked. A touched file is: it is served.
+Result<bool> VerifyGeneration(const Config& config, const std::string& name, const VerifyArguments& arguments,
+                              std::ostream* out) {
+  const auto reference = index::DatasetReference::Parse(name);
+  if (!reference.ok()) {
+    return Status(reference.status())
+        .WithHint("NAME, NAME@N or NAME@DIGEST; an archive is held against libarchive with --reference");
+  }
+  TARN_ASSIGN_OR_RETURN(const auto root, OpenIndexRoot(config, arguments.places));
+  TARN_ASSIGN_OR_RETURN(const uint32_t number, root->Resolve(*reference));
+  TARN_ASSIGN_OR_RETURN(const auto reader,
+                        index::GenerationReader::Open(root->GenerationPath(reference->name, number)));
+  TARN_ASSIGN_OR_RETURN(const auto sources, OpenSources(config, arguments.places));
+  const std::string generation = fmt::format("{}@{}", reference->name, number);
+  std::map<FileState, uint64_t> counts;
+  uint64_t files = 0;
+  TARN_RETURN_IF_ERROR(VerifyPublishedFiles(
+      *reader, sources, {.full = arguments.full, .jobs = arguments.jobs}, [&](const FileVerdict& verdict) {
+        ++files;
+        ++counts[verdict.state];
+        Print(generation, verdict, arguments, out);
+      }));
+  if (!arguments.json) {
+    *out << fmt::format("{}: {} files{}\n", generation, files, arguments.full ? ", every byte read" : "");
+    for (const auto& [state, count] : counts)
+      *out << fmt::format("  {:<14}{}\n", FileStateName(state), count);
+  }
+  return counts[FileState::kAsPublished] + counts[FileState::kTouched] == files;
+}
+
+Result<bool> VerifyAll(const Program& program, const VerifyArguments& arguments) {
+  bool sound = true;
+  for (const std::string& path : arguments.paths) {
+    if (!arguments.reference) {
+      TARN_ASSIGN_OR_RETURN(const bool same, VerifyGeneration(Config(program), path, arguments, program.out));
+      sound = sound && same;
+      continue;
+    }
+    TARN_ASSIGN_OR_RETURN(const std::vector<std::string> archives, ArchivesOf(path));
+    for (const std::string& archive : archives) {
+      TARN_ASSIGN_OR_RETURN(const bool same, VerifyArchive(archive, arguments, program.out));
+      sound = sound && same;
+    }
+  }
+  return sound;
+}
+
 }  // namespace
 
 int RunVerify(const Program& program) {
-  const std::unique_ptr<CLI::App> app =
-      MakeCommandLine("verify", "Hold archives against a second, independent reader.");
+  const std::unique_ptr<CLI::App> app = MakeCommandLine(
+      "verify", "Say whether the files of a dataset are where and what they were published as.");
   VerifyArguments arguments;
-  app->add_option("PATH", arguments.paths, "Tar files, or directories whose *.tar files are meant")
+  arguments.jobs = std::max(1U, std::thread::hardware_concurrency());
+  app->add_option("NAME", arguments.paths,
+                  "NAME, NAME@N or NAME@DIGEST; with --reference: tar files, or directories that hold some")
       ->required();
-  app->add_flag("--reference", arguments.reference,
-                "Walk each archive with libarchive too and report differences")
-      ->required();
-  app->add_flag("--headers-only", arguments.headers_only, "Compare headers, not the bytes of files");
-  app->add_flag("--json", arguments.json, "One JSON object a line: differences, a summary of each archive");
+  AddIndexOption(app.get(), &arguments.places);
+  AddSourceOption(app.get(), &arguments.places);
+  CLI::Option* const full = app->add_flag("--full", arguments.full,
+                                          "Read every byte and compare digests, not sizes and times alone");
+  CLI::Option* const jobs = app->add_option("--jobs", arguments.jobs, "Files looked at at the same time")
+                                ->check(CLI::Range(1U, 1024U))
+                                ->type_name("N");
+  CLI::Option* const reference =
+      app->add_flag("--reference", arguments.reference,
+                    "No dataset: walk each archive with libarchive too and report differences")
+          ->excludes(full)
+          ->excludes(jobs);
+  app->add_flag("--headers-only", arguments.headers_only, "Compare headers, not the bytes of files")
+      ->needs(reference);
+  app->add_flag("--json", arguments.json, "One JSON object a line");
   if (const std::optional<int> code = ParseCommandLine(app.get(), program); code) return *code;
 
-  bool sound = true;
-  for (const std::string& path : arguments.paths) {
-    const Result<std::vector<std::string>> archives = ArchivesOf(path);
-    if (!archives.ok()) return program.Fail("tarn verify", archives.status());
-    for (const std::string& archive : *archives) {
-      const Result<bool> same = VerifyArchive(archive, arguments, program.out);
-      if (!same.ok()) return program.Fail("tarn verify", same.status());
-      sound = sound && *same;
-    }
-  }
+  const Result<bool> sound = VerifyAll(program, arguments);
   program.out->flush();
-  return static_cast<int>(sound ? ExitCode::kOk : ExitCode::kCheckFailed);
+  if (!sound.ok()) return program.Fail("tarn verify", sound.status());
+  return static_cast<int>(*sound ? ExitCode::kOk : ExitCode::kCheckFailed);
 }
 
 }  // namespace tarn::cli

@@ -12,7 +12,8 @@
 namespace tarn::index {
 
 inline constexpr std::string_view kRestoreGeneration =
-    "retire the generation if it is an old one, or restore its directory from a backup; others are not "
+    "publish the dataset again with --identity=full, or retire the generation if it is an old one; others "
+    "are not "
     "concerned";
 inline constexpr std::string_view kPublishAgain =
     "publish the dataset again: the archive is read once more and its bundle made anew";

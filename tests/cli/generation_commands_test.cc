@@ -1,4 +1,4 @@
-// tarn resolve, diff and where, run in-process on two generations that tarn-index published.
+// tarn resolve, diff, where and verify, run in-process on two generations that tarn-index published.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -177,6 +177,56 @@ TEST_F(GenerationCommands, WhereFindsNothingAndSaysSo) {
   const Outcome wrong = Tarn({"where", "train.tar"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("'train.tar' is no ArchiveId"));
+}
+
+TEST_F(GenerationCommands, VerifyOfWhatIsThereIsSound) {
+  for (const char* const full : {"--json", "--full"}) {
+    const Outcome sound = Tarn({"verify", "set", "--source", *scratch_ / "data", full});
+    EXPECT_EQ(sound.code, 0) << sound.out << sound.err;
+  }
+  const Outcome sound = Tarn({"verify", "set", "--full", "--source", *scratch_ / "data/set"});
+  EXPECT_THAT(Lines(sound.out), ElementsAre("set@2: 5 files, every byte read", "  as published  5"));
+}
+
+TEST_F(GenerationCommands, VerifyNamesWhatIsNoLongerWhatWasPublished) {
+  const Outcome found = Tarn({"verify", "set@1", "--source", *scratch_ / "data", "--jobs", "3"});
+  EXPECT_EQ(found.code, 1);
+  const std::string at = *scratch_ / "data/set/";
+  EXPECT_THAT(
+      Lines(found.out),
+      ElementsAre("set@1:changed.tar: touched: expected " + IdOf("set@1:changed") + ", '" + at +
+                      "changed.tar' has another modification time",
+                  "set@1:labels.csv: changed: expected " + IdOf("set@1:labels.csv") + ", '" + at +
+                      "labels.csv' has 8 bytes",
+                  "set@1:moves.tar: missing: expected " + IdOf("set@1:moves") + ", it is at no source",
+                  "set@1:removed.tar: missing: expected " + IdOf("set@1:removed") + ", it is at no source",
+                  "set@1: 5 files", "  as published  1", "  touched       1", "  changed       1",
+                  "  missing       2"));
+}
+
+TEST_F(GenerationCommands, VerifyInFullTellsTouchedFromChanged) {
+  const Outcome found = Tarn({"verify", "set@1", "--full", "--json", "--source", *scratch_ / "data"});
+  EXPECT_EQ(found.code, 1);
+  std::map<std::string, std::string> states;
+  for (const std::string& line : Lines(found.out)) {
+    const json file = json::parse(line);
+    EXPECT_EQ(file["generation"], "set@1");
+    states[file["path"]] = file["state"];
+  }
+  EXPECT_EQ(states, (std::map<std::string, std::string>{{"changed.tar", "changed"},
+                                                        {"labels.csv", "changed"},
+                                                        {"moves.tar", "missing"},
+                                                        {"removed.tar", "missing"},
+                                                        {"stays.tar", "as published"}}));
+  EXPECT_THAT(found.out, HasSubstr("changed.tar' is " + IdOf("set@2:changed")));
+}
+
+TEST_F(GenerationCommands, VerifyNeedsASourceAndADataset) {
+  EXPECT_EQ(Tarn({"verify", "set"}).code, 2);
+  const Outcome no_dataset = Tarn({"verify", *scratch_ / "data/set/stays.tar", "--source", "/"});
+  EXPECT_EQ(no_dataset.code, 2);
+  EXPECT_THAT(no_dataset.err, HasSubstr("--reference"));
+  EXPECT_EQ(Tarn({"verify", "set@9", "--source", *scratch_ / "data"}).code, 3);
 }
 
 }  // namespace
