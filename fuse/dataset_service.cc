@@ -134,6 +134,8 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
   bytes.verify = command.verify;
   bytes.read_ahead = command.read_ahead;
   bytes.max_open_files = descriptors.archives;
+  service->finder_ = std::make_unique<ArchiveFinder>((*root)->path());
+  bytes.find_elsewhere = [finder = service->finder_.get()](const ArchiveId& id) { return finder->Find(id); };
   const std::vector<std::shared_ptr<io::Source>> sources = bytes.sources;
   service->bytes_ = std::make_shared<dataset::ArchiveBytes>(std::move(bytes));
   service->tree_ = std::make_unique<dataset::FileTree>(command.tree, service->bytes_);

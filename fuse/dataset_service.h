@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fuse/archive_finder.h"
 #include "fuse/catalog_watcher.h"
 #include "fuse/file_system.h"
 #include "fuse/negotiated.h"
@@ -48,6 +49,7 @@ class DatasetService {
   std::string Report() const;
 
   std::unique_ptr<SourceGate> gate_;
+  std::unique_ptr<ArchiveFinder> finder_;
   std::shared_ptr<dataset::ArchiveBytes> bytes_;
   std::unique_ptr<dataset::FileTree> tree_;
   std::shared_ptr<const index::GenerationReader> generation_;  // null: every dataset

@@ -52,7 +52,12 @@ void GiveWay(const Served& served, Operation operation, uint64_t inode, RequestS
 }
 
 void LogFailure(Operation operation, uint64_t inode, const Status& status) {
-  const LogLevel level = status.code() == ErrorCode::kInternal ? LogLevel::kError : LogLevel::kWarning;
+  // An archive that is missing or changed was said once, when it was seen: not again for each read.
+  const bool said = operation == Operation::kRead &&
+                    (status.code() == ErrorCode::kNotFound || status.code() == ErrorCode::kChanged);
+  const LogLevel level = status.code() == ErrorCode::kInternal ? LogLevel::kError
+                         : said                                ? LogLevel::kDebug
+                                                               : LogLevel::kWarning;
   uint64_t left_out = 0;
   if (!LogEnabled(level) || !MayLog(&left_out)) return;
   std::string line =

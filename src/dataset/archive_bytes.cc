@@ -149,6 +149,7 @@ class ArchiveBytes::Archive {
   ArchivePlaces places;           // guarded by mutex
   Status failure;                 // the last one, ok when the last opening succeeded; guarded by mutex
   Clock::time_point failed_at{};  // guarded by mutex
+  std::string elsewhere;          // the other place that the log was told of; guarded by mutex
   std::string reported;           // what the log was told last; empty: all is well; guarded by mutex
 };
 
@@ -182,6 +183,8 @@ class ArchiveBytes::Impl {
   Result<io::FileAccess> LookAtAccess(Archive* archive);
   static void Remember(Archive* archive, const io::FileAccess& access);
   Result<DescriptorReference> Open(Archive* archive);
+  // Tries the places that others know of; gives `failed` back when there is none.
+  Result<OpenedArchive> OpenElsewhere(Archive* archive, Result<OpenedArchive> failed);
   Status ReadFrom(Archive* archive, const Descriptor& descriptor, uint64_t offset, std::span<std::byte> out,
                   const ArchiveRange* file);
   // Reads exactly out.size() bytes; those of a file, see ArchiveBytes::Read.
@@ -355,6 +358,7 @@ Result<ArchiveBytes::Impl::DescriptorReference> ArchiveBytes::Impl::Open(Archive
   if (!archive->failure.ok() && IsFresh(archive->failed_at)) return archive->failure;
 
   Result<OpenedArchive> opened = archive->places.Open();
+  if (!opened.ok() && opened.code() != ErrorCode::kBusy) opened = OpenElsewhere(archive, std::move(opened));
   if (opened.ok()) {
     archive->failure = Status::Ok();
     Remember(archive, opened->access);
@@ -377,6 +381,22 @@ Result<ArchiveBytes::Impl::DescriptorReference> ArchiveBytes::Impl::Open(Archive
   archive->SetState(StateOfFailure(code));
   Report(archive, LogLevel::kError, archive->failure.message());
   return archive->failure;
+}
+
+Result<OpenedArchive> ArchiveBytes::Impl::OpenElsewhere(Archive* archive, Result<OpenedArchive> failed) {
+  if (!options_.find_elsewhere) return failed;
+  for (const KnownPlace& place : options_.find_elsewhere(archive->id)) {
+    archive->places.Add(options_.sources, place.source_path, place.path, place.hint);
+  }
+  Result<OpenedArchive> opened = archive->places.Open();
+  if (!opened.ok()) return opened.code() == ErrorCode::kBusy ? std::move(opened) : std::move(failed);
+  if (opened->file->name() != archive->elsewhere) {
+    archive->elsewhere = opened->file->name();
+    options_.report(LogLevel::kWarning, archive->Describe() + " is no longer where it was published: " +
+                                            failed.status().message() + "; it is served from '" +
+                                            archive->elsewhere + "'");
+  }
+  return opened;
 }
 
 void ArchiveBytes::Impl::Opened(Archive* archive, const OpenedArchive& opened) {

@@ -72,6 +72,13 @@ enum class VerifyMode : uint8_t {
            // costs 128 KiB
 };
 
+// Where an archive was published, as a manifest row says it.
+struct KnownPlace {
+  std::string source_path;  // of the dataset, below a source
+  std::string path;         // in the dataset
+  io::FileIdentity hint;
+};
+
 struct ArchiveBytesOptions {
   std::vector<std::shared_ptr<io::Source>> sources;
   std::chrono::milliseconds identity_interval{1000};
@@ -81,6 +88,9 @@ struct ArchiveBytesOptions {
   ReadAheadOptions read_ahead;
   // Asked before every call into a source; null: nobody is. Must outlive the ArchiveBytes.
   SourceGuard* guard = nullptr;
+  // Asked where else an archive was published when none of its own places is good; null: nobody knows. May
+  // read the index. What is found there is checked as at any place.
+  std::function<std::vector<KnownPlace>(const ArchiveId& id)> find_elsewhere;
   // Gets the line for each event (see above); empty: the log of the process. Called with a lock of the
   // archive held, so it must not ask about archives.
   std::function<void(LogLevel level, std::string_view line)> report;
