@@ -34,12 +34,12 @@ Status FileSystem::List(dataset::NodeId directory, uint64_t cookie, bool with_at
 }
 
 Result<std::optional<std::string>> FileSystem::GetXattr(dataset::NodeId node, std::string_view name) const {
-  if (IsMadeUp(node)) return std::optional<std::string>();
+  if (IsMadeUp(node)) return catalog_->GetXattr(node, name);
   return tree_->GetXattr(node, name);
 }
 
 Result<std::vector<std::string>> FileSystem::ListXattrs(dataset::NodeId node) const {
-  if (IsMadeUp(node)) return std::vector<std::string>();
+  if (IsMadeUp(node)) return dataset::Catalog::ListXattrs(node);
   return tree_->ListXattrs(node);
 }
 

@@ -1,7 +1,7 @@
 // The command line of tarn-mount, in the three forms it comes in:
 //
 //     tarn-mount MNT --index ROOT --source DIR [--dataset NAME[@N|@digest]] [options]
-//     mount.fuse.tarn NAME[@N|@digest]|all MNT [-o index=ROOT,source=DIR,...]     as mount(8) calls it
+//     mount.fuse.tarn NAME[@N|@digest]|none MNT [-o index=ROOT,source=DIR,...]     as mount(8) calls it
 //     tarn-mount unmount MNT
 //
 // Every long option can be given as a mount option (`-o access=member`), and the options that every mount has

@@ -34,7 +34,7 @@ Status CheckMayGo(const CommandLine& line, const index::IndexRoot& root, const N
     std::string message = held.front().ToString();
     if (held.size() > 1) message += fmt::format(", and {} more", held.size() - 1);
     return Status(ErrorCode::kBusy, std::move(message))
-        .WithHint("wait for the job, or release the hold with 'tarn release'");
+        .WithHint("wait for the job or for the hold's end, or remove the hold's file");
   }
   TARN_ASSIGN_OR_RETURN(const std::vector<uint32_t> listed, root.Generations(named.dataset));
   if (!line.force && listed.size() == 1 && listed.front() == named.generation) {

@@ -59,7 +59,10 @@ Result<bool> MountView::Shows(const std::string& path) {
   facts.mode = stat.mode;
   const std::string directory = facts.IsDirectory() ? path : DirectoryOf(path);
   TARN_ASSIGN_OR_RETURN(const auto generation, io::GetXattr(directory, "user.tarn.generation"));
-  return generation.has_value();
+  if (generation) return true;
+  // What a mount of every dataset has above them.
+  TARN_ASSIGN_OR_RETURN(const auto index, io::GetXattr(directory, "user.tarn.index"));
+  return index.has_value();
 }
 
 Result<NodeFacts> MountView::Find(std::string_view path, bool follow) const {

@@ -60,10 +60,10 @@ class Verifier {
       verdict->found = fmt::format("'{}' has {} bytes", name, stat->identity.size);
       return;
     }
+    // Another time says that nobody knows: only the bytes can tell.
     const bool touched = stat->identity.mtime_ns != row.hint.mtime_ns;
-    if (!full_) {
-      verdict->state = touched ? FileState::kTouched : FileState::kAsPublished;
-      if (touched) verdict->found = fmt::format("'{}' has another modification time", name);
+    if (!full_ && !touched) {
+      verdict->state = FileState::kAsPublished;
       return;
     }
     digest::ArchiveDigester digester;
@@ -75,8 +75,14 @@ class Verifier {
       return;
     }
     const ArchiveId id = digester.Finish().id;
-    verdict->state = id == row.id ? FileState::kAsPublished : FileState::kChanged;
-    if (id != row.id) verdict->found = fmt::format("'{}' is {}", name, id.ToString());
+    if (id != row.id) {
+      verdict->state = FileState::kChanged;
+      verdict->found = fmt::format("'{}' is {}", name, id.ToString());
+    } else {
+      verdict->state = touched ? FileState::kTouched : FileState::kAsPublished;
+      if (touched)
+        verdict->found = fmt::format("'{}' has another modification time and the same bytes", name);
+    }
   }
 
   const std::string& source_path_;

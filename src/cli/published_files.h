@@ -17,7 +17,7 @@ namespace tarn::cli {
 
 enum class FileState : uint8_t {
   kAsPublished,  // size and mtime; after a full check, the bytes
-  kTouched,      // the same size, another mtime: a mount checks each chunk before it serves it
+  kTouched,      // the same bytes under another mtime: a mount checks each chunk before it serves it
   kChanged,      // another size, or other bytes
   kMissing,      // at no source
   kUnreadable,   // there, and cannot be read
@@ -33,7 +33,7 @@ struct FileVerdict {
 };
 
 struct VerifyOptions {
-  bool full = false;  // read every byte
+  bool full = false;  // read every byte, also of files whose size and mtime are as published
   unsigned jobs = 1;  // files looked at at the same time
 };
 

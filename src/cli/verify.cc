@@ -192,8 +192,8 @@ int RunVerify(const Program& program) {
       ->required();
   AddIndexOption(app.get(), &arguments.places);
   AddSourceOption(app.get(), &arguments.places);
-  CLI::Option* const full = app->add_flag("--full", arguments.full,
-                                          "Read every byte and compare digests, not sizes and times alone");
+  CLI::Option* const full = app->add_flag(
+      "--full", arguments.full, "Read every byte, also of files whose size and time are as published");
   CLI::Option* const jobs = app->add_option("--jobs", arguments.jobs, "Files looked at at the same time")
                                 ->check(CLI::Range(1U, 1024U))
                                 ->type_name("N");

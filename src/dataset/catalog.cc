@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view kTarnName = ".tarn";
 constexpr std::string_view kStatusName = "status.json";
+constexpr std::string_view kIndexXattr = "user.tarn.index";
 constexpr uint32_t kDirectoryMode = S_IFDIR | 0555;
 constexpr uint32_t kLinkMode = S_IFLNK | 0777;
 constexpr uint32_t kFileMode = S_IFREG | 0444;
@@ -356,6 +357,15 @@ Status Catalog::List(NodeId directory, uint64_t cookie,
 }
 Result<size_t> Catalog::Read(NodeId node, uint64_t offset, std::span<std::byte> out) const {
   return impl_->Read(node, offset, out);
+}
+
+std::optional<std::string> Catalog::GetXattr(NodeId node, std::string_view name) const {
+  if (ListXattrs(node).empty() || name != kIndexXattr) return std::nullopt;
+  return root().uuid();
+}
+std::vector<std::string> Catalog::ListXattrs(NodeId node) {
+  if (node == kRoot || node == kTarnDirectory) return {std::string(kIndexXattr)};
+  return {};
 }
 
 }  // namespace tarn::dataset

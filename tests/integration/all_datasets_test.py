@@ -67,6 +67,9 @@ class AllDatasetsTest(TestCase):
         for absent in ('train@01', 'train@2', 'train@' + '0' * 32, 'nothing', 'train@', '.tarn/x'):
             with self.subTest(absent=absent):
                 self.assertFalse(in_child(os.path.lexists, mount / absent))
+        self.assertEqual(run(f'{BIN}/tarn', 'ls', mount.path).stdout.split(), ['.tarn', 'train', 'train@1', 'val', 'val@1'])
+        self.assertEqual(run(f'{BIN}/tarn', 'cat', mount / 'train/a/one').stdout, 'first')
+        self.assertEqual(json.loads(run(f'{BIN}/tarn', 'stat', '--json', mount / 'val').stdout)['type'], 'sym')
         found = run('find', mount.path, '-ls').stdout
         self.assertIn('train@1/a/one', found)
 

@@ -74,6 +74,9 @@ class Catalog {
   Result<std::string> ReadLink(NodeId node) const;
   Status List(NodeId directory, uint64_t cookie, const std::function<bool(const ListedEntry&)>& visit) const;
   Result<size_t> Read(NodeId node, uint64_t offset, std::span<std::byte> out) const;
+  // The catalog's directories have one attribute, user.tarn.index: the UUID of the index root.
+  std::optional<std::string> GetXattr(NodeId node, std::string_view name) const;
+  static std::vector<std::string> ListXattrs(NodeId node);
 
  private:
   class Impl;
