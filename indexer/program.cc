@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/finish_output.h"
 #include "indexer/commands.h"
 #include "tarn/base/version.h"
 
@@ -63,7 +64,7 @@ int Run(const Program& program) {
   if (command != kCommands.end()) {
     Program rest = program;
     rest.arguments.erase(rest.arguments.begin());
-    return command->run(rest);
+    return cli::FinishOutput(program, "tarn-index", command->run(rest));
   }
   if (word.empty()) {
     PrintHelp(*program.err);

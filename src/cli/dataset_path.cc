@@ -16,7 +16,8 @@ void AddIndexOption(CLI::App* app, PlaceOptions* options) {
 void AddSourceOption(CLI::App* app, PlaceOptions* options) {
   app->add_option("--source", options->sources,
                   "Directory below which the datasets' archives are; may be given several times (default: "
-                  "TARN_SOURCE, then the configuration file)");
+                  "TARN_SOURCE, then the configuration file)")
+      ->allow_extra_args(false);
 }
 
 Result<std::unique_ptr<index::IndexRoot>> OpenIndexRoot(const Config& config, const PlaceOptions& options) {

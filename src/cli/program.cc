@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cli/commands.h"
+#include "cli/finish_output.h"
 #include "tarn/base/version.h"
 #include "tarn/io/filesystem.h"
 
@@ -111,7 +112,7 @@ int Run(const Program& program) {
     if (name != command.name) continue;
     Program rest = program;
     rest.arguments.erase(rest.arguments.begin());
-    return command.run(rest);
+    return FinishOutput(program, "tarn", command.run(rest));
   }
   for (const OtherProgram& other : kOtherPrograms) {
     if (name == other.name) return Become(program, other);

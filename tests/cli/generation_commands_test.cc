@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -20,6 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
@@ -230,6 +232,27 @@ TEST_F(GenerationCommands, VerifyInFullGivesTheStateOfEachFile) {
                                                         {"removed.tar", "missing"},
                                                         {"stays.tar", "as published"}}));
   EXPECT_THAT(found.out, HasSubstr("changed.tar' is " + IdOf("set@2:changed")));
+}
+
+TEST_F(GenerationCommands, ASourceIsOneArgumentAndWhatFollowsIsADataset) {
+  const Outcome both = Tarn({"verify", "--source", *scratch_ / "data", "set", "set@1"});
+  EXPECT_EQ(both.code, 1);
+  EXPECT_THAT(both.out, AllOf(HasSubstr("set@2: 5 files"), HasSubstr("set@1: 5 files")));
+}
+
+TEST_F(GenerationCommands, OutputThatCannotBeWrittenIsAFailure) {
+  std::ofstream full("/dev/full");
+  if (!full) GTEST_SKIP() << "no /dev/full here";
+  std::istringstream in;
+  std::ostringstream err;
+  const int code =
+      cli::Run({.arguments = {"resolve", "set"},
+                .in = &in,
+                .out = &full,
+                .err = &err,
+                .environment = {{"TARN_CONFIG", "/dev/null"}, {"TARN_INDEX", *scratch_ / "index"}}});
+  EXPECT_EQ(code, 3);
+  EXPECT_THAT(err.str(), HasSubstr("cannot write to the standard output"));
 }
 
 TEST_F(GenerationCommands, VerifyNeedsASourceAndADataset) {
