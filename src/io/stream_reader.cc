@@ -188,7 +188,10 @@ class StreamReader::Impl {
       if (cached) ++next_;
       read_ahead_ = !cached;
     }
-    if (!cached) slot_free_.notify_all();
+    if (!cached) {
+      spare_ = {};  // for one of the threads
+      slot_free_.notify_all();
+    }
     return cached;
   }
 
