@@ -136,6 +136,22 @@ class PathFile final : public RandomAccessFile {
 
   Result<FileStat> Stat() const override { return StatOf(file_, name_); }
 
+  std::optional<FileIdentity> KnownIdentity() const override {
+    constexpr unsigned kWanted = STATX_SIZE | STATX_MTIME | STATX_CTIME | STATX_INO;
+    struct statx found {};
+    if (::statx(file_.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, kWanted, &found) != 0 ||
+        (found.stx_mask & kWanted) != kWanted) {
+      return std::nullopt;
+    }
+    const auto nanoseconds = [](const statx_timestamp& time) {
+      return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+    };
+    return FileIdentity{.size = found.stx_size,
+                        .mtime_ns = nanoseconds(found.stx_mtime),
+                        .ctime_ns = nanoseconds(found.stx_ctime),
+                        .inode = found.stx_ino};
+  }
+
   void Advise(AccessPattern pattern) const override {
     ::posix_fadvise(file_.get(), 0, 0,
                     pattern == AccessPattern::kRandom ? POSIX_FADV_RANDOM : POSIX_FADV_SEQUENTIAL);

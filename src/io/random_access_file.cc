@@ -21,6 +21,10 @@ Result<size_t> RandomAccessFile::ReadDirectAt(uint64_t, std::span<std::byte>) co
   return Status(ErrorCode::kUnsupported, "'" + name() + "' cannot be read past the page cache");
 }
 
+std::optional<FileIdentity> RandomAccessFile::KnownIdentity() const {
+  return std::nullopt;
+}
+
 void RandomAccessFile::Advise(AccessPattern) const {}
 
 void RandomAccessFile::Prefetch(uint64_t, uint64_t) const {}

@@ -87,6 +87,11 @@ class RandomAccessFile {
   // Looks at the open file (fstat): a replaced path does not show here, a truncated or rewritten file does.
   virtual Result<FileStat> Stat() const = 0;
 
+  // What the system knows of the file already: asks no server, never waits. On a network file system that is
+  // what came with the last answer, a read's included: whoever compares it after a read learns of most
+  // changes that the read may have seen. Nothing: nobody can tell.
+  virtual std::optional<FileIdentity> KnownIdentity() const;
+
   // Says how the file will be read. No effect on what is read.
   virtual void Advise(AccessPattern pattern) const;
   // Says that [offset, offset + length) will be read soon: the system may begin to bring it into its cache.
