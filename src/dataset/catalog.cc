@@ -80,7 +80,8 @@ struct Listing {
 
 bool SameDatasets(const std::vector<CatalogDataset>& a, const std::vector<CatalogDataset>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& left, const auto& right) {
-    return left.name == right.name && left.number == right.number && left.generations == right.generations;
+    return left.name == right.name && left.number == right.number && left.generations == right.generations &&
+           left.retired_in_use == right.retired_in_use;
   });
 }
 
@@ -101,6 +102,7 @@ class Catalog::Impl {
 
   Status Refresh();
   std::shared_ptr<const Listing> listing() const { return listing_.Load(); }
+  std::vector<CatalogDataset> Datasets() const;
   const index::IndexRoot& root() const { return *root_; }
   // Makes a generation of the dataset with this number answerable, or all of them.
   Status AttachMissing(uint32_t dataset, std::optional<uint32_t> generation);
@@ -122,7 +124,7 @@ class Catalog::Impl {
   const CatalogOptions options_;
   SharedSlot<const Listing> listing_;
   std::mutex refresh_mutex_;
-  std::mutex attach_mutex_;
+  mutable std::mutex attach_mutex_;
   std::map<std::pair<std::string, uint32_t>, NodeId> attached_;  // guarded by attach_mutex_
   std::mutex status_mutex_;
   std::shared_ptr<const StatusText> status_;  // guarded by status_mutex_
@@ -133,6 +135,8 @@ Result<CatalogDataset> Catalog::Impl::Look(const std::string& name) const {
   dataset.name = name;
   TARN_ASSIGN_OR_RETURN(dataset.number, root_->DatasetNumber(name));
   TARN_ASSIGN_OR_RETURN(dataset.generations, root_->Generations(name));
+  // All of them: which are in use is looked up when somebody asks.
+  TARN_ASSIGN_OR_RETURN(dataset.retired_in_use, root_->RetiredGenerations(name));
   return dataset;
 }
 
@@ -171,6 +175,18 @@ Result<NodeId> Catalog::Impl::Attach(const std::string& dataset, uint32_t genera
   TARN_ASSIGN_OR_RETURN(const NodeId node, tree_->Attach(std::move(reader)));
   attached_.emplace(key, node);
   return node;
+}
+
+std::vector<CatalogDataset> Catalog::Impl::Datasets() const {
+  std::vector<CatalogDataset> datasets = listing()->datasets;
+  const std::lock_guard lock(attach_mutex_);
+  for (CatalogDataset& dataset : datasets) {
+    std::erase_if(dataset.retired_in_use, [&](uint32_t generation) {
+      return !attached_.contains(std::pair(dataset.name, generation));
+    });
+  }
+  std::sort(datasets.begin(), datasets.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return datasets;
 }
 
 Status Catalog::Impl::AttachMissing(uint32_t dataset, std::optional<uint32_t> generation) {
@@ -335,9 +351,7 @@ Status Catalog::Refresh() {
   return impl_->Refresh();
 }
 std::vector<CatalogDataset> Catalog::datasets() const {
-  std::vector<CatalogDataset> datasets = impl_->listing()->datasets;
-  std::sort(datasets.begin(), datasets.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
-  return datasets;
+  return impl_->Datasets();
 }
 const index::IndexRoot& Catalog::root() const {
   return impl_->root();

@@ -22,6 +22,13 @@ class ReadCounters {
   void CountDropped(uint64_t bytes) {
     OfThisThread().dropped_bytes.fetch_add(bytes, std::memory_order_relaxed);
   }
+  void CountChecked(uint64_t bytes) {
+    if (bytes != 0) OfThisThread().checked_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void CountLooks(uint64_t looks) { OfThisThread().looks.fetch_add(looks, std::memory_order_relaxed); }
+  void CountRetry() { OfThisThread().retries.fetch_add(1, std::memory_order_relaxed); }
+  void CountStale() { OfThisThread().stale.fetch_add(1, std::memory_order_relaxed); }
+  void CountFailed() { OfThisThread().failed.fetch_add(1, std::memory_order_relaxed); }
 
   ReadTotals Sum() const {
     ReadTotals totals;
@@ -30,6 +37,11 @@ class ReadCounters {
       totals.read_bytes += shard.read_bytes.load(std::memory_order_relaxed);
       totals.ahead_bytes += shard.ahead_bytes.load(std::memory_order_relaxed);
       totals.dropped_bytes += shard.dropped_bytes.load(std::memory_order_relaxed);
+      totals.checked_bytes += shard.checked_bytes.load(std::memory_order_relaxed);
+      totals.looks += shard.looks.load(std::memory_order_relaxed);
+      totals.retries += shard.retries.load(std::memory_order_relaxed);
+      totals.stale += shard.stale.load(std::memory_order_relaxed);
+      totals.failed += shard.failed.load(std::memory_order_relaxed);
     }
     return totals;
   }
@@ -40,6 +52,11 @@ class ReadCounters {
     std::atomic<uint64_t> read_bytes{0};
     std::atomic<uint64_t> ahead_bytes{0};
     std::atomic<uint64_t> dropped_bytes{0};
+    std::atomic<uint64_t> checked_bytes{0};
+    std::atomic<uint64_t> looks{0};
+    std::atomic<uint64_t> retries{0};
+    std::atomic<uint64_t> stale{0};
+    std::atomic<uint64_t> failed{0};
   };
 
   // Threads take shards in turn.

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,9 +26,12 @@ class FakeSource final : public io::Source {
     std::string contents;
     io::FileIdentity identity;
     io::FileAccess access{0644, 1000, 1000};
-    int open_errno = 0;   // if not 0, Open and Stat fail with it
-    int stale_reads = 0;  // so many reads of files opened from now on fail with ESTALE
-    int read_errno = 0;   // if not 0, reads fail with it
+    int open_errno = 0;      // if not 0, Open and Stat fail with it
+    int stale_reads = 0;     // so many reads of files opened from now on fail with ESTALE
+    int read_errno = 0;      // if not 0, reads fail with it
+    int failing_reads = -1;  // if not negative, only so many reads fail with read_errno
+    // Called once, after the next read has taken its bytes: somebody writes while we read.
+    std::function<void(File*)> after_read;
     // What an open file is of: Replace makes a new one, as a rename over the path does.
     uint64_t inode = 0;
   };
@@ -116,13 +120,21 @@ class FakeSource::OpenFile final : public io::RandomAccessFile {
       file_->stale_reads--;
       return Status::FromErrno(ESTALE, "cannot read '" + name_ + "'");
     }
-    if (file_->read_errno != 0) return Status::FromErrno(file_->read_errno, "cannot read '" + name_ + "'");
+    if (file_->read_errno != 0 && file_->failing_reads != 0) {
+      if (file_->failing_reads > 0) file_->failing_reads--;
+      return Status::FromErrno(file_->read_errno, "cannot read '" + name_ + "'");
+    }
     const std::string& contents = file_->contents;
     if (offset >= contents.size()) return size_t{0};
     const size_t got = std::min<size_t>(out.size(), contents.size() - offset);
     std::memcpy(out.data(), contents.data() + offset, got);
     source_->read_bytes += got;
+    if (file_->after_read) std::exchange(file_->after_read, nullptr)(file_.get());
     return got;
+  }
+  std::optional<io::FileIdentity> KnownIdentity() const override {
+    const std::lock_guard lock(source_->mutex_);
+    return file_->identity;
   }
   Result<io::FileStat> Stat() const override {
     const std::lock_guard lock(source_->mutex_);

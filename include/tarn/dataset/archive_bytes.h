@@ -12,6 +12,11 @@
 //     other size, or a bad chunk          the next place is tried; if none is good, kChanged
 //     gone                                the next place is tried; if none has it, kNotFound; served again
 //                                         when it is back
+//     the source fails (EIO, ESTALE ...)  tried again for a while; then its error
+//
+// Places beyond its own: the copy that the index root keeps, and those that `find_elsewhere` knows. A file
+// that changes while it is read is noticed after the read, too, as far as the system knows of the change
+// without asking (RandomAccessFile::KnownIdentity).
 //
 // What is not as it should be is logged once per event: dataset, path, ArchiveId expected, what was found and
 // where. A failure is kept for one identity interval, so that a thousand readers of a missing archive do not
@@ -28,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +70,11 @@ struct ReadTotals {
   uint64_t read_bytes = 0;     // given to readers
   uint64_t ahead_bytes = 0;    // asked for ahead of them
   uint64_t dropped_bytes = 0;  // ranges whose pages were given back because readers have them now
+  uint64_t checked_bytes = 0;  // read to be compared with their checksums, for readers or behind them
+  uint64_t looks = 0;          // files opened, and stats of files: what identity costs the source
+  uint64_t retries = 0;        // reads tried again because the source failed
+  uint64_t stale = 0;          // of the failures: ESTALE
+  uint64_t failed = 0;         // reads that ended in an error
 };
 
 enum class VerifyMode : uint8_t {
@@ -79,18 +90,48 @@ struct KnownPlace {
   io::FileIdentity hint;
 };
 
+// A file that may be an archive: nothing is known of it but its size.
+struct FoundFile {
+  size_t searched = 0;  // number in ArchiveBytesOptions::searched
+  std::string path;     // below it
+};
+
+// An archive or loose file of which something else than what was published may have been served.
+struct ChangedArchive {
+  uint32_t dataset = 0;  // number
+  uint32_t number = 0;   // of the archive in its dataset
+  uint64_t members = 0;  // ordinals 0 to this - 1; a loose file has ordinal 0
+};
+
 struct ArchiveBytesOptions {
   std::vector<std::shared_ptr<io::Source>> sources;
+  // Where `search` finds files.
+  std::vector<std::shared_ptr<io::Source>> searched;
+  // The index root, for the copies it keeps (index::KeptPath); null: none.
+  std::shared_ptr<io::Source> kept;
   std::chrono::milliseconds identity_interval{1000};
+  // For how long reads of an archive are tried again after its source began to fail. A handle that the server
+  // no longer knows (ESTALE) is opened again once in any case.
+  std::chrono::milliseconds retry_for{0};
+  // Where it is kept which chunks of which files were found good, so that a later process need not check them
+  // again; empty: in memory alone.
+  std::string verdict_file;
   VerifyMode verify = VerifyMode::kStat;
   // Descriptors held between reads; the least recently used are closed. Reads in progress hold theirs on top.
   unsigned max_open_files = 512;
   ReadAheadOptions read_ahead;
-  // Asked before every call into a source; null: nobody is. Must outlive the ArchiveBytes.
+  // Asked before every call into a source; null: nobody is. Must outlive the ArchiveBytes. Sources are
+  // numbered: `sources`, then `searched`, then `kept`.
   SourceGuard* guard = nullptr;
   // Asked where else an archive was published when none of its own places is good; null: nobody knows. May
   // read the index. What is found there is checked as at any place.
   std::function<std::vector<KnownPlace>(const ArchiveId& id)> find_elsewhere;
+  // Asked for files of the right size when that did not help either; `path` is the archive's in its dataset.
+  // Null: nothing is searched. kBusy: the guard let nobody in. Each chunk of what is found is checked.
+  std::function<Result<std::vector<FoundFile>>(const ArchiveId& id, const std::string& path)> search;
+  // Makes whoever keeps bytes of the archive (the kernel) forget them, then calls `report`, once, from any
+  // thread; empty: nobody keeps any. Called with a lock of the archive held, so it must not wait for reads.
+  std::function<void(const ChangedArchive& archive, std::function<void()> report)> forget_cached;
   // Gets the line for each event (see above); empty: the log of the process. Called with a lock of the
   // archive held, so it must not ask about archives.
   std::function<void(LogLevel level, std::string_view line)> report;
@@ -156,6 +197,11 @@ class ArchiveBytes {
   // Looks at those of `archives` whose Access is not known, several at once, so that asking for it one by one
   // then waits for none: a directory of many archives on a far server. Gives up waiting after a second.
   void LookAhead(std::span<Archive* const> archives);
+
+  // Checks chunks of archives that are served chunk by chunk, of one archive after the other, so that they
+  // are served plainly again. At most `most_bytes` and one chunk more; only of archives that have been so for
+  // `least_age`. Gives the bytes read: 0 when there is nothing to check. One thread at a time.
+  uint64_t CheckBehind(uint64_t most_bytes, std::chrono::seconds least_age);
 
   ArchiveState State(const Archive* archive) const;
   ReadTotals Totals() const;

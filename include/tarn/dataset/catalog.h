@@ -42,6 +42,10 @@ struct CatalogDataset {
   std::string name;
   uint32_t number = 0;
   std::vector<uint32_t> generations;  // rising
+  // Those that are listed no more and that somebody has used here, rising: their paths, open files and
+  // working directories go on. Until gc takes them from the index root, and after that as far as they are
+  // open.
+  std::vector<uint32_t> retired_in_use;
 };
 
 class Catalog {
