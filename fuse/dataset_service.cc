@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "fuse/status_report.h"
+#include "tarn/base/log.h"
 #include "tarn/index/index_root.h"
 #include "tarn/io/filesystem.h"
 #include "tarn/io/random_access_file.h"
+#include "tarn/io/shared_file.h"
 
 namespace tarn::fuse {
 namespace {
@@ -39,6 +41,11 @@ DescriptorBudget TakeDescriptors() {
   return {.archives = static_cast<unsigned>(std::clamp<rlim_t>(usable / 4, 16, 4096)),
           .index = static_cast<int>(std::clamp<rlim_t>(usable / 2, 16, 4096))};
 }
+
+// Archives that were touched are left to their readers for so long: who touches them may not be done.
+constexpr std::chrono::seconds kCheckAfter{10};
+constexpr std::chrono::milliseconds kCheckEvery{100};
+constexpr std::chrono::milliseconds kLookForTouched{1000};
 
 Result<std::vector<std::shared_ptr<io::Source>>> OpenSources(const std::vector<Setting>& settings) {
   std::vector<std::shared_ptr<io::Source>> sources;
@@ -88,6 +95,27 @@ Status CheckSources(const index::GenerationReader& generation, const MountComman
       .WithHint("a source is the directory below which '" + place + "' lies, or the dataset's own directory");
 }
 
+// Sources in the order in which ArchiveBytes numbers them.
+std::unique_ptr<SourceGate> MakeGate(const dataset::ArchiveBytesOptions& bytes, unsigned max_workers) {
+  std::vector<std::string> names;
+  for (const auto& source : bytes.sources) names.push_back(source->name());
+  for (const auto& source : bytes.searched) names.push_back(source->name());
+  names.push_back(bytes.kept->name());
+  return std::make_unique<SourceGate>(std::move(names), max_workers);
+}
+
+// Whether there is a place for what a successor is to find; a mount without one serves as well.
+bool UseRuntimeDirectory(const std::string& path) {
+  if (path.empty()) return false;
+  const Status made = io::MakePrivateDirectory(path);
+  if (!made.ok()) {
+    Log(LogLevel::kWarning,
+        "nothing is kept for the next server: " +
+            std::move(Status(made)).WithHint("name a directory of your own with --runtime-dir").ToString());
+  }
+  return made.ok();
+}
+
 }  // namespace
 
 Status DatasetService::OpenGeneration(const MountCommand& command, const index::IndexRoot& root,
@@ -126,16 +154,32 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
   std::unique_ptr<DatasetService> service(new DatasetService);
   dataset::ArchiveBytesOptions bytes;
   TARN_ASSIGN_OR_RETURN(bytes.sources, OpenSources(command.sources));
-  std::vector<std::string> names;
-  for (const auto& source : bytes.sources) names.push_back(source->name());
-  service->gate_ = std::make_unique<SourceGate>(std::move(names), command.session.max_workers);
+  TARN_ASSIGN_OR_RETURN(bytes.searched, OpenSources(command.searched));
+  TARN_ASSIGN_OR_RETURN(bytes.kept, io::OpenSource((*root)->path()));
+  service->gate_ = MakeGate(bytes, command.session.max_workers);
   bytes.guard = service->gate_.get();
   bytes.identity_interval = command.identity_interval;
+  bytes.retry_for = command.retry_for;
   bytes.verify = command.verify;
   bytes.read_ahead = command.read_ahead;
   bytes.max_open_files = descriptors.archives;
-  service->finder_ = std::make_unique<ArchiveFinder>((*root)->path());
+  if (UseRuntimeDirectory(command.runtime_directory)) {
+    bytes.verdict_file = io::JoinPath(command.runtime_directory, "verdicts");
+    service->check_lock_ = io::JoinPath(command.runtime_directory, "checking");
+  }
+  service->check_bytes_per_second_ = command.check_bytes_per_second;
+  service->finder_ = std::make_unique<ArchiveFinder>((*root)->path(), bytes.searched, bytes.sources.size(),
+                                                     service->gate_.get());
   bytes.find_elsewhere = [finder = service->finder_.get()](const ArchiveId& id) { return finder->Find(id); };
+  if (!bytes.searched.empty()) {
+    bytes.search = [finder = service->finder_.get()](const ArchiveId& id, const std::string& path) {
+      return finder->Search(id, path);
+    };
+  }
+  bytes.forget_cached = [forgetter = &service->forgetter_](const dataset::ChangedArchive& archive,
+                                                           std::function<void()> report) {
+    forgetter->Forget(archive, std::move(report));
+  };
   const std::vector<std::shared_ptr<io::Source>> sources = bytes.sources;
   service->bytes_ = std::make_shared<dataset::ArchiveBytes>(std::move(bytes));
   service->tree_ = std::make_unique<dataset::FileTree>(command.tree, service->bytes_);
@@ -162,8 +206,27 @@ std::string DatasetService::Describe() const {
          "'";
 }
 
-void DatasetService::Start() {
+void DatasetService::Start(Session* session) {
   if (catalog_ != nullptr) watcher_ = std::make_unique<CatalogWatcher>(catalog_, catalog_interval_);
+  forgetter_.Start([session](dataset::NodeId file) { session->Forget(file); });
+  if (check_bytes_per_second_ == 0) return;
+  checker_ = std::make_unique<PeriodicThread>("tarn-check", kCheckEvery, [this] {
+    return CheckWhatWasTouched() == 0 ? kLookForTouched : kCheckEvery;
+  });
+}
+
+uint64_t DatasetService::CheckWhatWasTouched() {
+  const uint64_t bytes =
+      std::max<uint64_t>(check_bytes_per_second_ / (std::chrono::seconds(1) / kCheckEvery), 1);
+  if (check_lock_.empty()) return bytes_->CheckBehind(bytes, kCheckAfter);
+  // One of the machine's servers at a time: they share what they find out.
+  const auto lock = io::FileLock::TryAcquire(check_lock_);
+  return !lock.ok() || *lock ? bytes_->CheckBehind(bytes, kCheckAfter) : 0;
+}
+
+bool DatasetService::Stop(std::chrono::milliseconds patience) {
+  const bool checked = checker_ == nullptr || checker_->Stop(patience);
+  return forgetter_.Stop(patience) && checked;
 }
 
 }  // namespace tarn::fuse

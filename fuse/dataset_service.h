@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "fuse/archive_finder.h"
+#include "fuse/cache_forgetter.h"
 #include "fuse/catalog_watcher.h"
 #include "fuse/file_system.h"
 #include "fuse/negotiated.h"
 #include "fuse/options.h"
+#include "fuse/periodic_thread.h"
+#include "fuse/session.h"
 #include "fuse/source_gate.h"
 #include "tarn/base/result.h"
 #include "tarn/dataset/archive_bytes.h"
@@ -36,8 +39,13 @@ class DatasetService {
   SourceGate* gate() { return gate_.get(); }
   // The part of the negotiated record that is known before INIT.
   const NegotiatedRecord& record() const { return record_; }
-  // Begins to follow the index root, where every dataset is shown. Call when no more processes are forked.
-  void Start();
+  // Begins what goes on beside serving: to follow the index root where every dataset is shown, to check what
+  // was touched, to make the kernel forget what was changed. Call when no more processes are forked;
+  // `session` must live until Stop gave true.
+  void Start(Session* session);
+  // Ends it; false when a call into a source or the kernel has not come back: then nothing that this uses may
+  // be taken down.
+  bool Stop(std::chrono::milliseconds patience);
 
  private:
   DatasetService() = default;
@@ -47,8 +55,10 @@ class DatasetService {
   Status OpenCatalog(const MountCommand& command, std::unique_ptr<index::IndexRoot> root,
                      index::ReaderOptions reader);
   std::string Report() const;
+  uint64_t CheckWhatWasTouched();  // gives the bytes read
 
   std::unique_ptr<SourceGate> gate_;
+  CacheForgetter forgetter_;
   std::unique_ptr<ArchiveFinder> finder_;
   std::shared_ptr<dataset::ArchiveBytes> bytes_;
   std::unique_ptr<dataset::FileTree> tree_;
@@ -57,6 +67,9 @@ class DatasetService {
   std::unique_ptr<FileSystem> file_system_;
   std::chrono::milliseconds catalog_interval_{0};
   std::unique_ptr<CatalogWatcher> watcher_;
+  uint64_t check_bytes_per_second_ = 0;
+  std::string check_lock_;  // whoever holds it is the one of this machine who checks; empty: everybody may
+  std::unique_ptr<PeriodicThread> checker_;
   NegotiatedRecord record_;
 };
 

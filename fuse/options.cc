@@ -41,6 +41,10 @@ struct RawOptions {
   std::string umask = "0";
   dataset::VerifyMode verify = dataset::VerifyMode::kStat;
   double identity_interval = 1.0;
+  std::vector<std::string> searched;
+  double retry_for = 30;
+  uint64_t check_rate = uint64_t{64} << 20;
+  std::optional<std::string> runtime_directory;
   int allow_other = 0;  // how often it was asked for; negative: refused
   bool no_exec = false;
   bool foreground = false;
@@ -90,6 +94,18 @@ void AddDatasetOptions(CLI::App* app, RawOptions* raw) {
                   "Seconds after which an archive is looked at again before it is read; default 1")
       ->type_name("SECONDS")
       ->check(Between(0.0, 86400.0));
+  app->add_option(
+         "--search", raw->searched,
+         "Look below DIR, too, for archives that are nowhere where they were published; may be given "
+         "more than once")
+      ->type_name("DIR")
+      ->expected(1)
+      ->take_all();
+  app->add_option("--check-rate", raw->check_rate,
+                  "Bytes a second that are read to find out whether archives with another mtime are what was "
+                  "published; 0: only what readers ask for is checked; default 64M")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false).description(""));
 }
 
 void AddAccessOptions(CLI::App* app, RawOptions* raw) {
@@ -126,6 +142,15 @@ void AddServerOptions(CLI::App* app, RawOptions* raw) {
          "Seconds that a request waits for a source before it fails with EIO; 0: for ever; default 300")
       ->type_name("SECONDS")
       ->check(Between(0.0, 31536000.0));
+  app->add_option("--retry-for", raw->retry_for,
+                  "Seconds for which reads are tried again while a source answers with an error (EIO, ESTALE "
+                  "...); default 30")
+      ->type_name("SECONDS")
+      ->check(Between(0.0, 31536000.0));
+  app->add_option("--runtime-dir", raw->runtime_directory,
+                  "Keep for the next server what was found out about archives; '' for nothing; default "
+                  "/run/tarn, or $XDG_RUNTIME_DIR/tarn")
+      ->type_name("DIR");
   app->add_option("--unmount-grace", raw->unmount_grace,
                   "Seconds that programs with open files have to finish after SIGTERM; default 10")
       ->type_name("SECONDS")
@@ -167,6 +192,13 @@ void MakeAbsolute(std::string* path) {
   if (!error) *path = absolute.lexically_normal().string();
 }
 
+// Where files go that live as long as the machine is up; empty when there is no such place.
+std::string DefaultRuntimeDirectory(const Program& program) {
+  if (geteuid() == 0) return "/run/tarn";
+  const std::optional<std::string> users = program.Environment("XDG_RUNTIME_DIR");
+  return users ? *users + "/tarn" : std::string();
+}
+
 Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   MountCommand command;
   command.mountpoint = raw.mountpoint;
@@ -186,6 +218,12 @@ Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   TARN_ASSIGN_OR_RETURN(command.tree.umask, ParseUmask(raw.umask));
   command.verify = raw.verify;
   command.identity_interval = std::chrono::milliseconds(static_cast<int64_t>(raw.identity_interval * 1000));
+  for (const std::string& directory : raw.searched) command.searched.push_back({directory, "--search"});
+  for (Setting& directory : command.searched) MakeAbsolute(&directory.value);
+  command.retry_for = std::chrono::milliseconds(static_cast<int64_t>(raw.retry_for * 1000));
+  command.check_bytes_per_second = raw.check_rate;
+  command.runtime_directory = raw.runtime_directory.value_or(DefaultRuntimeDirectory(program));
+  MakeAbsolute(&command.runtime_directory);
   command.read_ahead.max_bytes = raw.read_ahead;
   command.allow_other = raw.allow_other != 0 ? raw.allow_other > 0 : geteuid() == 0;
   command.no_exec = raw.no_exec;

@@ -37,6 +37,10 @@ struct MountCommand {
   dataset::FileTreeOptions tree;
   dataset::VerifyMode verify = dataset::VerifyMode::kStat;
   std::chrono::milliseconds identity_interval{1000};
+  std::vector<Setting> searched;           // directories in which archives are looked for that are gone
+  std::chrono::milliseconds retry_for{0};  // how long a source that fails is tried again
+  uint64_t check_bytes_per_second = 0;     // behind readers, of archives that were touched; 0: none
+  std::string runtime_directory;           // empty: nothing is kept for a successor
   dataset::ReadAheadOptions read_ahead;
 
   bool allow_other = false;

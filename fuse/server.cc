@@ -139,9 +139,10 @@ void ServeUntilTold(const MountPoint& mount, int signals, Session* session, std:
   Log(LogLevel::kInfo, "'" + mount.path() + "' is unmounted");
 }
 
-// A worker that hangs in a source cannot be waited for: the process ends without it.
-void EndSession(std::unique_ptr<Session> session) {
-  if (session->Stop(std::chrono::seconds(5)) == 0) return;
+// A thread that hangs in a source cannot be waited for: the process ends without it.
+void EndSession(std::unique_ptr<Session> session, DatasetService* service) {
+  constexpr std::chrono::seconds kPatience{5};
+  if (session->Stop(kPatience) == 0 && service->Stop(kPatience)) return;
   Log(LogLevel::kWarning, "ending although a source still has not answered");
   _exit(static_cast<int>(ExitCode::kOk));
 }
@@ -185,13 +186,13 @@ Status Serve(const MountCommand& command, Readiness& readiness) {
     log.target = LogTarget::kSystemLog;
     ConfigureLog(log);
   }
-  service->Start();
+  service->Start(session.get());
   Log(LogLevel::kInfo,
       "'" + mount.path() + "' shows " + service->Describe() + "; " + session->negotiated().ToString());
 
   ServeUntilTold(mount, signals.get(), session.get(), command.unmount_grace);
   mount.CloseDescriptor();
-  EndSession(std::move(session));
+  EndSession(std::move(session), service.get());
   return Status::Ok();
 }
 

@@ -308,6 +308,15 @@ unsigned Session::workers() const {
   return static_cast<unsigned>(impl_->workers.size());
 }
 
+void Session::Forget(dataset::NodeId file) {
+  const int result = fuse_lowlevel_notify_inval_inode(impl_->session, file.value(), 0, 0);
+  // ENOENT: the kernel has nothing of it. ENODEV, EBADF: the connection has ended.
+  if (result == 0 || result == -ENOENT || result == -ENODEV || result == -EBADF) return;
+  Log(LogLevel::kError,
+      Status::FromErrno(-result, "the kernel cannot be made to forget node " + std::to_string(file.value()))
+          .ToString());
+}
+
 void Session::KeepOneWaiting() {
   if (impl_->waiting.load(std::memory_order_relaxed) == 0) impl_->StartWorker();
 }

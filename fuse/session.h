@@ -19,6 +19,7 @@
 #include "fuse/negotiated.h"
 #include "fuse/source_gate.h"
 #include "tarn/base/result.h"
+#include "tarn/dataset/node_id.h"
 
 namespace tarn::fuse {
 
@@ -55,6 +56,10 @@ class Session {
   unsigned Stop(std::chrono::milliseconds patience);
 
   unsigned workers() const;
+
+  // Makes the kernel forget the pages and attributes that it keeps of a file. Waits for reads of these pages
+  // that are under way: never on a thread that serves.
+  void Forget(dataset::NodeId file);
 
   // Called by operations before they ask a source: see above.
   void KeepOneWaiting();

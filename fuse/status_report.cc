@@ -18,11 +18,12 @@ constexpr int kSchemaVersion = 1;
 Json ToJson(const std::vector<dataset::CatalogDataset>& datasets) {
   Json list = Json::array();
   for (const dataset::CatalogDataset& dataset : datasets) {
-    if (dataset.generations.empty()) continue;
+    if (dataset.generations.empty() && dataset.retired_in_use.empty()) continue;
     list.push_back({{"name", dataset.name},
                     {"number", dataset.number},
-                    {"newest", dataset.generations.back()},
-                    {"generations", dataset.generations}});
+                    {"newest", dataset.generations.empty() ? Json() : Json(dataset.generations.back())},
+                    {"generations", dataset.generations},
+                    {"retired", dataset.retired_in_use}});
   }
   return list;
 }
@@ -82,7 +83,12 @@ std::string StatusReport(const index::IndexRoot& root, const std::vector<dataset
        {{"reads", reads.reads},
         {"bytes", reads.read_bytes},
         {"bytes_ahead", reads.ahead_bytes},
-        {"bytes_given_back", reads.dropped_bytes}}},
+        {"bytes_given_back", reads.dropped_bytes},
+        {"bytes_checked", reads.checked_bytes},
+        {"looks", reads.looks},
+        {"retries", reads.retries},
+        {"stale", reads.stale},
+        {"failed", reads.failed}}},
   };
   // Names are bytes: what is no UTF-8 is shown as such, never a reason to have no status.
   return report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

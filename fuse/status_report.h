@@ -5,12 +5,16 @@
 //     tarn             version
 //     pid              of the server
 //     index            path, uuid and format version of the index root
-//     datasets         name, number, generations that are listed, the newest of them
+//     datasets         name, number, generations that are listed, the newest of them, and those that are
+//     listed
+//                      no more and in use here
 //     archives         how many are in which state, of those that somebody has asked for
 //     troubled         archives that are changed, missing or unreadable: since when, and what readers are
-//     told sources          calls, requests set aside and timed out, workers inside and requests waiting now
-//     reads            since the start: reads, bytes given to readers, asked for ahead of them, and given
-//     back
+//                      told
+//     sources          calls, requests set aside and timed out, workers inside and requests waiting now
+//     reads            since the start: reads, bytes given to readers, asked for ahead of them, given back,
+//                      and read to be checked; files looked at; tries again, of them because of ESTALE;
+//                      failed
 #ifndef TARN_FUSE_STATUS_REPORT_H_
 #define TARN_FUSE_STATUS_REPORT_H_
 

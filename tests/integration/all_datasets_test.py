@@ -124,6 +124,8 @@ class AllDatasetsTest(TestCase):
         self.wait_for(lambda: 'train@1' not in os.listdir(mount.path), 'train@1 is still listed')
         self.assertEqual(self.names(mount.path), ['.tarn', 'train', 'train@2', 'val', 'val@1'])
         self.assertEqual(self.read(mount / 'train@1/a/one'), b'first')  # whoever has the path
+        train = [dataset for dataset in self.status(mount)['datasets'] if dataset['name'] == 'train']
+        self.assertEqual([(dataset['generations'], dataset['retired']) for dataset in train], [([2], [1])])
         os.write(done_write, b'd')
         self.assertEqual(os.waitpid(pid, 0)[1], 0)
         for end in (read_end, write_end, done_read, done_write):

@@ -108,6 +108,8 @@ class Mount:
         os.makedirs(self.path, exist_ok=True)
         self.log = open(self.path + '.log', 'w+', encoding='utf-8', errors='surrogateescape')
         start = time.monotonic()
+        if '--runtime-dir' not in options:  # nothing is left on the machine
+            options += ('--runtime-dir', self.path + '.run')
         self.server = subprocess.Popen([f'{BIN}/tarn-mount', self.path, '--foreground', *map(str, options)],
                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         try:

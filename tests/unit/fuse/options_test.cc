@@ -64,6 +64,24 @@ TEST_F(OptionsTest, ADeadlineOfNoneIsForEverAndTheSmallestIsNotNone) {
   EXPECT_EQ(Mount({"-o", "source_deadline=2.5"}).session.deadline.count(), 2500);
 }
 
+TEST_F(OptionsTest, WhereArchivesAreSearchedAndHowSourcesAreTriedAgain) {
+  const MountCommand command = Mount({"--search", "/a", "--search=b", "--retry-for=2.5", "--check-rate=1M"});
+  ASSERT_EQ(command.searched.size(), 2U);
+  EXPECT_EQ(command.searched[0].value, "/a");
+  EXPECT_EQ(command.searched[1].value.front(), '/') << "the server leaves its directory";
+  EXPECT_EQ(command.retry_for.count(), 2500);
+  EXPECT_EQ(command.check_bytes_per_second, uint64_t{1} << 20);
+  EXPECT_EQ(Mount().retry_for.count(), 30000);
+  EXPECT_EQ(Mount().check_bytes_per_second, uint64_t{64} << 20);
+}
+
+TEST_F(OptionsTest, TheRuntimeDirectoryIsTheMachinesOrTheUsers) {
+  environment_ = {{"XDG_RUNTIME_DIR", "/run/user/7"}};
+  EXPECT_EQ(Mount().runtime_directory, geteuid() == 0 ? "/run/tarn" : "/run/user/7/tarn");
+  EXPECT_EQ(Mount({"--runtime-dir", "/r"}).runtime_directory, "/r");
+  EXPECT_EQ(Mount({"--runtime-dir", ""}).runtime_directory, "");
+}
+
 TEST_F(OptionsTest, OptionsOfMountMeanTheSameAsLongOnes) {
   const MountCommand command =
       Mount({"-o", "access=member,uid=7,gid=8,umask=027,no_allow_other,verify=chunk"});
