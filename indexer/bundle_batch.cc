@@ -6,22 +6,10 @@
 #include <utility>
 
 #include "indexer/kill_point.h"
+#include "indexer/sync_all.h"
 #include "tarn/io/filesystem.h"
 
 namespace tarn::indexer {
-namespace {
-
-constexpr size_t kSyncedOneByOne = 4;  // beyond it one sync of the file system is cheaper
-
-// Makes files or directories last.
-template <typename Paths>
-Status SyncAll(const Paths& paths, Status (*sync)(const std::string&), const std::string& below) {
-  if (paths.size() > kSyncedOneByOne) return io::SyncFileSystem(below);
-  for (const std::string& path : paths) TARN_RETURN_IF_ERROR(sync(path));
-  return Status::Ok();
-}
-
-}  // namespace
 
 std::string BundleBatch::NewPath() {
   return fmt::format("{}/{}.sst", directory_, paths_.fetch_add(1, std::memory_order_relaxed));

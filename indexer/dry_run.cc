@@ -125,6 +125,10 @@ class DryRunner {
          .known = &known_,
          .newest = predecessor_.whole && !predecessor_.damaged ? &predecessor_.whole->facts() : nullptr,
          .selection = &options_.selection});
+    TARN_ASSIGN_OR_RETURN(report_.kept, ForecastKept(options_, root_.get(), unread_, known_));
+    report_.need.files_to_keep = report_.kept.files_to_copy;
+    report_.need.bytes_to_keep = report_.kept.bytes_to_copy;
+    report_.notes.insert(report_.notes.end(), report_.kept.notes.begin(), report_.kept.notes.end());
     const std::string directory = NearestDirectory(options_.index);
     TARN_ASSIGN_OR_RETURN(report_.free_bytes, io::FreeBytes(directory));
     if (root_) {

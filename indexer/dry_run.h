@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "indexer/keep_pass.h"
 #include "indexer/publish.h"
 #include "indexer/space.h"
 
@@ -36,6 +37,7 @@ struct DryRunReport {
   FileGroup unchanged;  // by its hints
   FileGroup gone;       // nothing is at its path any more
 
+  KeepForecast kept;
   SpaceNeed need;  // files and bytes to read too; what an interrupted publish has indexed is not read
   uint64_t free_bytes = 0;
   Status refusal;  // not ok: why a publish would be refused before it reads

@@ -51,6 +51,11 @@ void PrintDryRun(const DryRunReport& report, std::ostream& out) {
     out << fmt::format("  time        about {:.0f} s at {}/s ({})\n", std::max(report.seconds, 1.0),
                        HumanBytes(report.bytes_per_second), report.rate_is_measured ? "measured" : "assumed");
   }
+  if (report.kept.files > 0) {
+    out << fmt::format("  to keep     {} files, {} ({} to copy, {})\n", report.kept.files,
+                       HumanBytes(report.kept.bytes), report.kept.files_to_copy,
+                       HumanBytes(report.kept.bytes_to_copy));
+  }
   out << fmt::format("  space       about {} in the index root, {} are free\n",
                      HumanBytes(report.need.total()), HumanBytes(report.free_bytes));
   if (!report.refusal.ok()) out << "  refused     " << report.refusal.ToString() << '\n';
@@ -77,6 +82,11 @@ void PrintDryRunJson(const DryRunReport& report, std::ostream& out) {
                          {"bytes_per_second", report.bytes_per_second},
                          {"rate", report.rate_is_measured ? "measured" : "assumed"},
                          {"seconds", report.seconds},
+                         {"kept",
+                          {{"files", report.kept.files},
+                           {"bytes", report.kept.bytes},
+                           {"files_to_copy", report.kept.files_to_copy},
+                           {"bytes_to_copy", report.kept.bytes_to_copy}}},
                          {"index_bytes_needed", report.need.total()},
                          {"index_bytes_free", report.free_bytes}};
   if (!report.refusal.ok()) {

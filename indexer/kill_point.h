@@ -11,12 +11,14 @@
 namespace tarn::indexer {
 
 // All names: in the order of a publish, then those that plan, worker and commit have beside.
-inline constexpr std::array<std::string_view, 11> kKillPoints = {
+inline constexpr std::array<std::string_view, 13> kKillPoints = {
     "root-opened",           // the root is there, nothing has been read
     "archive-read",          // every byte of an archive was seen, its bundle is not written
     "bundle-written",        // in staging, not in place
     "journal-written",       // the journal has the file, its bundle is not in place
     "bundle-in-place",       // and the file is done
+    "kept-copied",           // the bytes of a file that is kept are in staging, not in place
+    "kept-in-place",         // and the file is kept
     "rows-built",            // all archives are done, the generation is not written
     "generation-written",    // in staging
     "generation-published",  // renamed into place and LATEST moved; staging and journal not cleaned

@@ -12,6 +12,7 @@
 
 #include "indexer/dataset_passes.h"
 #include "indexer/generation_commit.h"
+#include "indexer/keep_pass.h"
 #include "indexer/kill_point.h"
 #include "indexer/plan.h"
 #include "indexer/plan_store.h"
@@ -85,6 +86,12 @@ class Committer {
     if (!report_.refusal.ok()) return Status::Ok();
     JudgeFiles(publish.on_damage, places_.directory, errors_seen_, &files_, &report_);
     if (!report_.refusal.ok()) return Status::Ok();
+    const KeepContext keep{.root = workplace.root(),
+                           .source = &workplace.source(),
+                           .source_path = places_.source_path,
+                           .staging = workplace.staging(),
+                           .progress = progress_};
+    TARN_RETURN_IF_ERROR(KeepFiles(keep, publish, files_, &report_));
     return Commit(&workplace, store);
   }
 

@@ -56,8 +56,9 @@ void Progress::SetPhase(std::string phase) {
 void Progress::SetTotals(uint64_t files, uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   counting_ = bytes > 0;
-  total_files_ = files;
-  total_bytes_ = bytes;
+  total_files_ = files_.load() + files;
+  total_bytes_ = bytes_.load() + bytes;
+  bytes_before_ = bytes_.load();
   if (style_ == ProgressStyle::kJson) Print();
 }
 
@@ -84,7 +85,7 @@ void Progress::Run() {
 
 double Progress::BytesPerSecond() const {
   const double seconds = SecondsSince(phase_started_);
-  return counting_ && seconds > 0 ? static_cast<double>(bytes_) / seconds : 0;
+  return counting_ && seconds > 0 ? static_cast<double>(bytes_ - bytes_before_) / seconds : 0;
 }
 
 std::optional<double> Progress::SecondsLeft() const {

@@ -29,7 +29,7 @@ class Progress {
 
   // Names what is being done ("scanning", "reading").
   void SetPhase(std::string phase);
-  // What there is to be read in this phase.
+  // What there is to be read in this phase, beside what was read before.
   void SetTotals(uint64_t files, uint64_t bytes);
 
   // From any thread.
@@ -61,6 +61,7 @@ class Progress {
   std::atomic<uint64_t> files_ = 0;
   std::atomic<uint64_t> total_bytes_ = 0;
   std::atomic<uint64_t> total_files_ = 0;
+  std::atomic<uint64_t> bytes_before_ = 0;  // this phase
 
   std::mutex mutex_;
   std::condition_variable stopping_changed_;

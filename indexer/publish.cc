@@ -7,6 +7,7 @@
 //     space     what the others will need is there, and allowed
 //     read      the others: digests and bundles; waits for those that are being written
 //     judge     damaged archives are quarantined, refused or let through
+//     keep      chosen files are copied into the index root
 //     commit    rows, generation, rename; or nothing changed; and what the generation holds
 #include "indexer/publish.h"
 
@@ -17,6 +18,7 @@
 #include "indexer/dataset_passes.h"
 #include "indexer/generation_commit.h"
 #include "indexer/journal.h"
+#include "indexer/keep_pass.h"
 #include "indexer/kill_point.h"
 #include "indexer/known_files.h"
 #include "indexer/own_staging.h"
@@ -35,7 +37,6 @@ class Publisher {
   Result<PublishReport> Run() {
     const auto started = std::chrono::steady_clock::now();
     Status status = RunPasses();
-    report_.bytes_read = progress_->bytes();
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
     if (status.code() == ErrorCode::kNoSpace) return ExplainNoSpace(options_.index, std::move(status));
     if (!status.ok()) return status;
@@ -52,7 +53,9 @@ class Publisher {
     TARN_RETURN_IF_ERROR(CheckSpaceForUnknown());
     TARN_RETURN_IF_ERROR(ReadUnknown());
     JudgeFiles(options_.on_damage, places_.directory, errors_seen_, &files_, &report_);
-    return report_.refusal.ok() ? Commit() : Status::Ok();
+    if (!report_.refusal.ok()) return Status::Ok();
+    TARN_RETURN_IF_ERROR(KeepChosen());
+    return Commit();
   }
 
   Status Resolve() {
@@ -123,11 +126,14 @@ class Publisher {
   }
 
   Status CheckSpaceForUnknown() {
-    const SpaceNeed need = EstimateSpace(
+    SpaceNeed need = EstimateSpace(
         {.unread = &unread_,
          .known = &files_,
          .newest = predecessor_.whole && !predecessor_.damaged ? &predecessor_.whole->facts() : nullptr,
          .selection = &options_.selection});
+    TARN_ASSIGN_OR_RETURN(const KeepForecast forecast, ForecastKept(options_, root_.get(), unread_, files_));
+    need.files_to_keep = forecast.files_to_copy;
+    need.bytes_to_keep = forecast.bytes_to_copy;
     return CheckSpace(*root_, options_.name, need);
   }
 
@@ -152,6 +158,7 @@ class Publisher {
                             std::make_move_iterator(result.left_out.end()));
     std::sort(report_.left_out.begin(), report_.left_out.end(),
               [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+    report_.bytes_read = progress_->bytes();
     return Status::Ok();
   }
 
@@ -167,6 +174,15 @@ class Publisher {
         errors_seen_.push_back(std::move(found));
       }
     }
+  }
+
+  Status KeepChosen() {
+    const KeepContext context{.root = root_.get(),
+                              .source = source_.get(),
+                              .source_path = places_.source_path,
+                              .staging = staging_->path(),
+                              .progress = progress_};
+    return KeepFiles(context, options_, files_, &report_);
   }
 
   Status Commit() {

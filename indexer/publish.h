@@ -9,6 +9,7 @@
 
 #include "indexer/file_pass.h"
 #include "indexer/glob.h"
+#include "indexer/keep_choice.h"
 #include "indexer/left_out.h"
 #include "indexer/progress.h"
 #include "indexer/throttle.h"
@@ -44,6 +45,7 @@ struct PublishOptions {
   int64_t settle_timeout_seconds = 300;
   IdentityMode identity = IdentityMode::kHint;
   OnDamage on_damage = OnDamage::kQuarantine;
+  KeepOptions keep;
   ReadLimits limits;  // of all jobs together; can be changed while they read
 };
 
@@ -71,6 +73,15 @@ struct PlanFacts {
   std::vector<ChangedSince> changed = {};
 };
 
+// What is kept of a generation: copies of its files' bytes in the index root.
+struct KeptFacts {
+  uint64_t files = 0;         // of the generation
+  uint64_t bytes = 0;         // of these, the same bytes once
+  uint64_t copied_files = 0;  // by this publish
+  uint64_t copied_bytes = 0;
+  uint64_t missed = 0;  // --keep names them, and they could not be kept: each has a note
+};
+
 struct PublishReport {
   std::string dataset;
   std::string index;        // as given
@@ -83,12 +94,13 @@ struct PublishReport {
   uint64_t members = 0;
   uint64_t bytes = 0;  // of all files of the generation
 
-  uint64_t bytes_read = 0;       // by this publish
+  uint64_t bytes_read = 0;       // by this publish, to index them
   uint64_t files_read = 0;       // completely
   uint64_t files_unchanged = 0;  // taken from the previous generation or a journal, by their hints
   uint64_t bundles_reused = 0;   // of the files read, those whose index the root had already
   double seconds = 0;
 
+  std::optional<KeptFacts> kept;  // nothing: --no-keep, or nothing was published
   std::optional<PlanFacts> plan;  // nothing: a publish on one machine
 
   // Not ok: nothing was published, because of what the dataset holds (damage with --on-damage=fail, or every

@@ -41,7 +41,9 @@ int PublishCommand::Finish(const PublishReport& report) const {
     PrintReport(report, *program->out);
   }
   if (!report.refusal.ok()) program->Fail(name, report.refusal);
-  const bool complete = report.refusal.ok() && report.left_out.empty() && report.quarantined.empty();
+  const bool missed = report.kept && report.kept->missed > 0;
+  const bool complete =
+      report.refusal.ok() && report.left_out.empty() && report.quarantined.empty() && !missed;
   return static_cast<int>(complete ? ExitCode::kOk : ExitCode::kCheckFailed);
 }
 
@@ -123,6 +125,22 @@ void AddReadingOptions(CLI::App* app, PublishCommand* command) {
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 31))
       ->type_name("SECONDS")
       ->capture_default_str();
+}
+
+void AddKeepOptions(CLI::App* app, PublishCommand* command) {
+  KeepOptions& keep = command->publish.keep;
+  CLI::Option* const globs =
+      app->add_option("--keep", keep.globs,
+                      "keep the bytes of files that match in the index root too; may be repeated")
+          ->type_name("GLOB")
+          ->allow_extra_args(false);
+  CLI::Option* const most =
+      app->add_option("--keep-max", keep.most_bytes,
+                      "loose files of at most this size are kept without being named, 1 GiB together")
+          ->transform(CLI::AsSizeValue(false))
+          ->type_name("BYTES")
+          ->default_str("16M");
+  app->add_flag("--no-keep", keep.none, "keep no file's bytes")->excludes(globs)->excludes(most);
 }
 
 void AddDamageOption(CLI::App* app, PublishCommand* command) {

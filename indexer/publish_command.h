@@ -45,6 +45,8 @@ void AddIdentityOption(CLI::App* app, PublishCommand* command);
 // --jobs, --read-size, --depth, --memory, --max-rate, --max-iops, --back-off, --settle, --settle-timeout: how
 // files are read.
 void AddReadingOptions(CLI::App* app, PublishCommand* command);
+// --keep, --keep-max, --no-keep: which files' bytes are kept in the index root.
+void AddKeepOptions(CLI::App* app, PublishCommand* command);
 // --on-damage.
 void AddDamageOption(CLI::App* app, PublishCommand* command);
 

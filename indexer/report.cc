@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -64,6 +65,23 @@ std::string FirstErrorOf(const PublishReport& report, const std::string& path) {
   return found == report.findings.end() ? EscapeName(path) : EscapeName(path) + ": " + Describe(*found);
 }
 
+// Nothing is said of a generation of which nothing is kept.
+void PrintKept(const PublishReport& report, std::ostream& out) {
+  if (!report.kept || report.kept->files == 0) return;
+  out << fmt::format("  kept        {} files, {} ({} copied now, {})\n", report.kept->files,
+                     HumanBytes(report.kept->bytes), report.kept->copied_files,
+                     HumanBytes(report.kept->copied_bytes));
+}
+
+ordered_json DescribeKept(const std::optional<KeptFacts>& kept) {
+  if (!kept) return nullptr;
+  return {{"files", kept->files},
+          {"bytes", kept->bytes},
+          {"copied_files", kept->copied_files},
+          {"copied_bytes", kept->copied_bytes},
+          {"missed", kept->missed}};
+}
+
 ordered_json DescribePlan(const PlanFacts& plan) {
   ordered_json object = {{"id", plan.id},
                          {"shares", plan.shares},
@@ -94,6 +112,7 @@ void PrintReport(const PublishReport& report, std::ostream& out) {
   }
   out << '\n';
   out << fmt::format("  unchanged   {} files, not read\n", report.files_unchanged);
+  PrintKept(report, out);
   PrintFindings(report, out);
   PrintNamed(
       "quarantined", report.quarantined, [&](const std::string& path) { return FirstErrorOf(report, path); },
@@ -131,6 +150,7 @@ void PrintReportJson(const PublishReport& report, std::ostream& out) {
   object["files_unchanged"] = report.files_unchanged;
   object["bundles_reused"] = report.bundles_reused;
   object["seconds"] = report.seconds;
+  object["kept"] = DescribeKept(report.kept);
   object["warnings"] = report.warnings;
   object["errors"] = report.errors;
   object["findings_by_code"] = CountByCode(report.findings);

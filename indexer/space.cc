@@ -35,8 +35,17 @@ uint64_t BytesAMember(const index::GenerationFacts* newest) {
 }
 
 std::string DescribeNeed(const SpaceNeed& need) {
-  return fmt::format("nothing was read yet; the index of {} in {} files needs about {}",
-                     HumanBytes(need.bytes_to_read), need.files, HumanBytes(need.total()));
+  const uint64_t index_bytes = need.bundle_bytes + need.generation_bytes;
+  std::string text;
+  if (index_bytes > 0 || need.files_to_keep == 0) {
+    text = fmt::format("nothing was read yet; the index of {} in {} files needs about {}",
+                       HumanBytes(need.bytes_to_read), need.files, HumanBytes(index_bytes));
+  }
+  if (need.files_to_keep > 0) {
+    text += fmt::format("{}copies of {} files that are kept need {} (--no-keep makes none)",
+                        text.empty() ? "" : ", and ", need.files_to_keep, HumanBytes(need.bytes_to_keep));
+  }
+  return text;
 }
 
 }  // namespace
@@ -73,8 +82,8 @@ SpaceNeed EstimateSpace(const SpaceInput& input) {
 Status CheckFree(const std::string& shown, const std::string& directory, const SpaceNeed& need) {
   TARN_ASSIGN_OR_RETURN(const uint64_t free_bytes, io::FreeBytes(directory));
   if (need.total() <= free_bytes) return Status::Ok();
-  return Status(ErrorCode::kNoSpace, fmt::format("{}, and index root '{}' has {} free", DescribeNeed(need),
-                                                 shown, HumanBytes(free_bytes)))
+  return Status(ErrorCode::kNoSpace, fmt::format("{}; index root '{}' has {} free", DescribeNeed(need), shown,
+                                                 HumanBytes(free_bytes)))
       .WithHint(
           fmt::format("'tarn-index du --index {0}' says who takes how much, 'tarn-index gc --index {0}' "
                       "takes away what nobody needs; or put the index root on a larger volume; then "

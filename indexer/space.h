@@ -31,7 +31,9 @@ struct SpaceNeed {
   uint64_t bytes_to_read = 0;     // of them
   uint64_t bundle_bytes = 0;      // of their bundles
   uint64_t generation_bytes = 0;  // rows of its own, and packs of small bundles
-  uint64_t total() const { return bundle_bytes + generation_bytes; }
+  uint64_t files_to_keep = 0;     // to be copied into the index root (keep_pass.h)
+  uint64_t bytes_to_keep = 0;     // of them
+  uint64_t total() const { return bundle_bytes + generation_bytes + bytes_to_keep; }
 };
 
 // Estimates bytes in the index root.

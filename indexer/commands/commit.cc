@@ -1,4 +1,7 @@
 // tarn-index commit: publishes what the workers of a plan read.
+#include <algorithm>
+#include <thread>
+
 #include "indexer/commands.h"
 #include "indexer/plan_commit.h"
 #include "indexer/publish_command.h"
@@ -18,6 +21,7 @@ constexpr char kFooter[] =
 
 int RunCommit(const Program& program) {
   PublishCommand command{.program = &program, .name = "tarn-index commit", .publish = {}};
+  command.publish.jobs = std::max(1U, std::thread::hardware_concurrency());
   CommitOptions options;
   const auto app = cli::MakeCommandLine(
       command.name, "Publish what the workers of a plan read, as a new generation of the dataset.");
@@ -27,6 +31,7 @@ int RunCommit(const Program& program) {
       ->type_name("ID");
   AddBaseOption(app.get(), &command);
   AddDamageOption(app.get(), &command);
+  AddKeepOptions(app.get(), &command);
   if (const auto code = cli::ParseCommandLine(app.get(), program)) return *code;
 
   const Result<Setting> index = command.Index();

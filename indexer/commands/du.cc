@@ -13,8 +13,9 @@ namespace tarn::indexer {
 namespace {
 
 constexpr char kFooter[] =
-    "Bytes are sizes of files, each counted once whatever names it has; a bundle belongs to every generation "
-    "that links or names it. 'exclusive' is what would be free without it: what no other generation "
+    "Bytes are sizes of files, each counted once whatever names it has; a bundle or kept file belongs to "
+    "every generation that links or names it. 'exclusive' is what would be free without it: what no other "
+    "generation "
     "(dataset) "
     "needs.\n"
     "Exit codes: 0 done; 2 usage; 3 input, output or the machine.";
@@ -55,6 +56,10 @@ void PrintJson(const index::RootUsage& usage, bool whole_root, std::ostream& out
     json["bundle_bytes"] = usage.bundle_bytes;
     json["unreferenced_bundles"] = usage.unreferenced_bundles;
     json["unreferenced_bytes"] = usage.unreferenced_bytes;
+    json["kept_files"] = usage.kept_files;
+    json["kept_bytes"] = usage.kept_bytes;
+    json["unreferenced_kept_files"] = usage.unreferenced_kept_files;
+    json["unreferenced_kept_bytes"] = usage.unreferenced_kept_bytes;
     json["staging_bytes"] = usage.staging_bytes;
     json["total_bytes"] = usage.total_bytes;
   }
@@ -86,6 +91,11 @@ void Print(const index::RootUsage& usage, bool whole_root, std::ostream& out) {
   PrintLine(usage.bundle_bytes, std::nullopt, fmt::format("{} bundles", usage.bundles), out);
   PrintLine(usage.unreferenced_bytes, usage.unreferenced_bytes,
             fmt::format("  {} of them unreferenced", usage.unreferenced_bundles), out);
+  if (usage.kept_files > 0) {
+    PrintLine(usage.kept_bytes, std::nullopt, fmt::format("{} kept files", usage.kept_files), out);
+    PrintLine(usage.unreferenced_kept_bytes, usage.unreferenced_kept_bytes,
+              fmt::format("  {} of them unreferenced", usage.unreferenced_kept_files), out);
+  }
   PrintLine(usage.staging_bytes, std::nullopt, "staging", out);
   PrintLine(usage.total_bytes, std::nullopt, "total", out);
 }

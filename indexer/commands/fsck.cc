@@ -12,16 +12,36 @@
 #include "tarn/base/bytes.h"
 #include "tarn/base/timestamp.h"
 #include "tarn/dataset/generation_builder.h"
+#include "tarn/digest/archive_digester.h"
+#include "tarn/io/forward_reader.h"
 
 namespace tarn::indexer {
 namespace {
 
 constexpr char kFooter[] =
-    "Reads every block of every table: it costs as much as copying the root. Repairs nothing; each problem "
+    "Reads every block of every table, and every kept file: it costs as much as copying the root. Repairs "
+    "nothing; each problem "
     "says "
     "what helps. What a killed process may leave behind is noted and is no problem.\n"
     "Exit codes: 0 all is well; 1 something is wrong, each is named; 2 usage; 3 input, output or the "
     "machine.";
+
+std::string DescribeKept(const index::FsckReport& report) {
+  if (report.kept_files == 0) return "";
+  return fmt::format(", {} kept files ({})", report.kept_files, HumanBytes(report.kept_bytes));
+}
+
+// What the bytes of a file say it is.
+Result<ArchiveId> ReadArchiveId(const std::string& path) {
+  TARN_ASSIGN_OR_RETURN(const auto file, io::OpenFile(path));
+  TARN_ASSIGN_OR_RETURN(const io::FileStat stat, file->Stat());
+  digest::ArchiveDigester digester;
+  io::StreamReader reader(file.get(), stat.identity.size,
+                          {.before_read = [](size_t) { return StopSignal::Check(); }},
+                          [&digester](std::span<const std::byte> bytes) { digester.Update(bytes); });
+  TARN_RETURN_IF_ERROR(reader.Finish());
+  return digester.Finish().id;
+}
 
 class Printer final : public index::FsckListener {
  public:
@@ -55,15 +75,22 @@ class Printer final : public index::FsckListener {
   void Finish(const index::FsckReport& report) {
     std::ostream& out = *command_.program->out;
     if (!command_.json) {
-      out << fmt::format("{}: {} bundles, {} generations, {} rows, {}; {} problems, {} notes\n",
+      out << fmt::format("{}: {} bundles, {} generations, {} rows, {}{}; {} problems, {} notes\n",
                          report.problems == 0 ? "clean" : "NOT clean", report.bundles, report.generations,
-                         report.rows, HumanBytes(report.bytes), report.problems, report.notes);
+                         report.rows, HumanBytes(report.bytes), DescribeKept(report), report.problems,
+                         report.notes);
       return;
     }
-    const nlohmann::ordered_json json = {{"clean", report.problems == 0}, {"problem_count", report.problems},
-                                         {"problems", problems_},         {"notes", notes_},
-                                         {"bundles", report.bundles},     {"generations", report.generations},
-                                         {"rows", report.rows},           {"bytes", report.bytes}};
+    const nlohmann::ordered_json json = {{"clean", report.problems == 0},
+                                         {"problem_count", report.problems},
+                                         {"problems", problems_},
+                                         {"notes", notes_},
+                                         {"bundles", report.bundles},
+                                         {"generations", report.generations},
+                                         {"rows", report.rows},
+                                         {"bytes", report.bytes},
+                                         {"kept_files", report.kept_files},
+                                         {"kept_bytes", report.kept_bytes}};
     out << json.dump(2) << '\n';
   }
 
@@ -90,6 +117,7 @@ int Run(const RootCommand& command) {
   if (!holds.ok()) return command.Fail(holds.status());
   index::FsckOptions options;
   options.dataset_digest = dataset::DatasetDigest;
+  options.archive_id = ReadArchiveId;
   options.holds_directory = holds->directory();
   options.now_seconds = SecondsNow();
   const auto report = index::CheckRoot(**root, options, &printer);

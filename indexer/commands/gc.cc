@@ -19,7 +19,8 @@ namespace tarn::indexer {
 namespace {
 
 constexpr char kFooter[] =
-    "Takes retired generations whose grace is over, bundles that no generation names, and what killed "
+    "Takes retired generations whose grace is over, bundles and kept files that no generation names, and "
+    "what killed "
     "publishes "
     "left in staging. What a job holds stays, and the newest generation of each dataset.\n"
     "The grace is for those who still have a retired generation open: on the same machine they read on in "
@@ -59,6 +60,8 @@ void PrintJson(const index::GcReport& report, bool dry_run, std::ostream& out) {
                                  {"generations", nlohmann::ordered_json::array()},
                                  {"bundles", report.bundles},
                                  {"bundle_bytes", report.bundle_bytes},
+                                 {"kept_files", report.kept_files},
+                                 {"kept_bytes", report.kept_bytes},
                                  {"staging", report.staging},
                                  {"staging_bytes", report.staging_bytes},
                                  {"expired_holds", nlohmann::ordered_json::array()},
@@ -84,6 +87,9 @@ void Print(const index::GcReport& report, bool dry_run, std::ostream& out) {
     out << fmt::format("{} generation {}@{}\n", did, taken.dataset, taken.generation);
   }
   out << fmt::format("{} {} bundles ({})\n", did, report.bundles, HumanBytes(report.bundle_bytes));
+  if (report.kept_files > 0) {
+    out << fmt::format("{} {} kept files ({})\n", did, report.kept_files, HumanBytes(report.kept_bytes));
+  }
   out << fmt::format("{} {} unfinished works ({})\n", did, report.staging, HumanBytes(report.staging_bytes));
   for (const index::Hold& hold : report.expired_holds) {
     out << fmt::format("removed a hold that ended: {}\n", hold.ToString());

@@ -52,6 +52,7 @@ int RunPublish(const Program& program) {
   AddReadingOptions(app.get(), &command);
   AddIdentityOption(app.get(), &command);
   AddDamageOption(app.get(), &command);
+  AddKeepOptions(app.get(), &command);
   bool dry_run = false;
   app->add_flag("--dry-run", dry_run,
                 "say what is new, changed and gone, and what a publish would take; write nothing");

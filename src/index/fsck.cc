@@ -23,6 +23,7 @@
 #include "tarn/base/bytes.h"
 #include "tarn/index/generation_reader.h"
 #include "tarn/index/holds.h"
+#include "tarn/index/kept_files.h"
 #include "tarn/index/survey.h"
 #include "tarn/index/usage.h"
 #include "tarn/io/file_facts.h"
@@ -64,6 +65,7 @@ class Checker final {
   Result<FsckReport> Run() {
     TARN_RETURN_IF_ERROR(CheckTop());
     TARN_RETURN_IF_ERROR(CheckBundles());
+    TARN_RETURN_IF_ERROR(CheckKept());
     TARN_RETURN_IF_ERROR(CheckDatasets());
     TARN_RETURN_IF_ERROR(CheckStaging());
     CheckHolds();
@@ -74,6 +76,8 @@ class Checker final {
  private:
   Status CheckTop();
   Status CheckBundles();
+  Status CheckKept();
+  Status CheckKeptBytes(const ArchiveId& id, const std::string& path);
   Status CheckDatasets();
   Status CheckDataset(const std::string& dataset, std::map<uint32_t, std::string>* numbers);
   void CheckLatest(const std::string& dataset, const std::vector<uint32_t>& all);
@@ -193,8 +197,8 @@ bool Checker::ReadRows(SstScan* scan, Table* table, GenerationCheck* own) {
 
 Status Checker::CheckTop() {
   TARN_RETURN_IF_ERROR(sink_.StartFile(root_.path()));
-  static const std::set<std::string> kKnown = {"format",  "numbers",    "bundles", "datasets",
-                                               "staging", "lost+found", "holds",   ".snapshot"};
+  static const std::set<std::string> kKnown = {"format",     "numbers", "bundles",   "datasets", "staging",
+                                               "lost+found", "holds",   ".snapshot", "kept"};
   TARN_ASSIGN_OR_RETURN(const std::vector<std::string> names, io::ListDirectory(root_.path()));
   for (const std::string& name : names) {
     if (!kKnown.contains(name))
@@ -238,6 +242,41 @@ Status Checker::CheckBundles() {
     tables_.emplace(FileName{bundle.facts.device, bundle.facts.inode}, std::move(table));
   }
   sink_.EndFile();
+  return Status::Ok();
+}
+
+Status Checker::CheckKept() {
+  std::vector<std::string> foreign;
+  TARN_ASSIGN_OR_RETURN(const std::vector<StoredKept> kept,
+                        ListKept(root_, [&](const std::string& path) { foreign.push_back(path); }));
+  for (const std::string& path : foreign) {
+    sink_.Problem({path, "", "no kept file has this name in this place", "kept/3f/<size>-<digest>", "",
+                   "remove or move the file"});
+  }
+  sink_.set_help(kRemoveKept);
+  for (const StoredKept& file : kept) {
+    TARN_RETURN_IF_ERROR(sink_.StartFile(file.path));
+    ++sink_.report().kept_files;
+    sink_.report().kept_bytes += file.id.size;
+    if (file.facts.bytes != file.id.size) {
+      sink_.BadFile("the kept file has another size than its name says",
+                    fmt::format("{} bytes", file.id.size), fmt::format("{} bytes", file.facts.bytes));
+    } else if (options_.archive_id) {
+      TARN_RETURN_IF_ERROR(CheckKeptBytes(file.id, file.path));
+    }
+  }
+  sink_.EndFile();
+  return Status::Ok();
+}
+
+Status Checker::CheckKeptBytes(const ArchiveId& id, const std::string& path) {
+  const Result<ArchiveId> found = options_.archive_id(path);
+  if (found.code() == ErrorCode::kCancelled) return found.status();
+  if (!found.ok()) {
+    sink_.BadFile("the kept file cannot be read", "", found.status().message());
+  } else if (*found != id) {
+    sink_.BadFile("the kept file does not hold the bytes of its name", id.ToString(), found->ToString());
+  }
   return Status::Ok();
 }
 

@@ -19,6 +19,8 @@ inline constexpr std::string_view kPublishAgain =
     "publish the dataset again: the archive is read once more and its bundle made anew";
 inline constexpr std::string_view kRemoveBundle =
     "remove the file; the next publish of a dataset that has the archive reads it again";
+inline constexpr std::string_view kRemoveKept =
+    "remove the file; the next publish that keeps it copies it again from the original";
 
 class FsckSink {
  public:

@@ -10,6 +10,7 @@
 
 #include "index/retired.h"
 #include "tarn/base/timestamp.h"
+#include "tarn/index/kept_files.h"
 #include "tarn/index/survey.h"
 #include "tarn/io/file_facts.h"
 #include "tarn/io/filesystem.h"
@@ -18,6 +19,24 @@ namespace tarn::index {
 namespace {
 
 constexpr int64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr char kAll[] = "all bundles and kept files";
+
+// A bundle or a kept file: what lives as long as somebody names its ArchiveId.
+struct NamedFile {
+  ArchiveId id;
+  std::string path;
+  io::FileFacts facts;
+  bool kept = false;  // a kept file
+};
+
+Result<std::vector<NamedFile>> ListNamedFiles(const IndexRoot& root) {
+  std::vector<NamedFile> files;
+  TARN_ASSIGN_OR_RETURN(const std::vector<StoredBundle> bundles, ListBundles(root, nullptr));
+  for (const StoredBundle& bundle : bundles) files.push_back({bundle.id, bundle.path, bundle.facts});
+  TARN_ASSIGN_OR_RETURN(const std::vector<StoredKept> kept, ListKept(root, nullptr));
+  for (const StoredKept& file : kept) files.push_back({file.id, file.path, file.facts, /*kept=*/true});
+  return files;
+}
 
 // Counts the names that go: a file's bytes are free when none is left.
 class FreedBytes {
@@ -59,7 +78,7 @@ class Collector {
       TARN_ASSIGN_OR_RETURN(trash_, trash_root_->MakeStagingDirectory("gc"));
     }
     TARN_RETURN_IF_ERROR(TakeGenerations());
-    TARN_RETURN_IF_ERROR(TakeBundles());
+    TARN_RETURN_IF_ERROR(TakeNamedFiles());
     if (!options_.dry_run) {
       TARN_RETURN_IF_ERROR(io::RemoveTree(trash_));
       TARN_ASSIGN_OR_RETURN(report_.expired_holds, holds_.RemoveExpired(options_.now_seconds));
@@ -73,11 +92,14 @@ class Collector {
   Status TakeGenerations();
   Status TakeGeneration(const std::string& dataset, uint32_t generation);
   Result<bool> IsDue(const std::string& dataset, uint32_t generation);
-  Result<std::vector<StoredBundle>> UnnamedBundles();
-  Status TakeBundles();
+  Result<std::vector<NamedFile>> UnnamedFiles();
+  Status TakeNamedFiles();
   Result<bool> SomebodyPublishes() const;
   Result<bool> StillUnnamed();
-  Status PutBack(const std::vector<StoredBundle>& bundles);
+  Status PutBack(const std::vector<NamedFile>& files);
+  // Their names differ: that of a bundle has a suffix.
+  std::string Aside(const NamedFile& file) const { return io::JoinPath(trash_, io::BaseName(file.path)); }
+  void Count(const NamedFile& file);
   void Keep(std::string what, std::string why) { report_.kept.push_back({std::move(what), std::move(why)}); }
   bool WasTaken(const std::string& dataset, uint32_t generation) const {
     return std::any_of(report_.generations.begin(), report_.generations.end(), [&](const auto& taken) {
@@ -181,11 +203,11 @@ Status Collector::TakeGeneration(const std::string& dataset, uint32_t generation
   return Status::Ok();
 }
 
-// ---- Bundles ----------------------------------------------------------------------------------------------
+// ---- Bundles and kept files -------------------------------------------------------------------------------
 
-// Bundles that no generation left and no interrupted publish names, and that are older than the grace.
-Result<std::vector<StoredBundle>> Collector::UnnamedBundles() {
-  TARN_ASSIGN_OR_RETURN(std::vector<StoredBundle> bundles, ListBundles(*root_, nullptr));
+// Those that no generation left and no interrupted publish names, and that are older than the grace.
+Result<std::vector<NamedFile>> Collector::UnnamedFiles() {
+  TARN_ASSIGN_OR_RETURN(std::vector<NamedFile> files, ListNamedFiles(*root_));
   std::unordered_set<ArchiveId> named;
   TARN_RETURN_IF_ERROR(ForEachGeneration(*root_, [&](const StoredGeneration& stored) {
     if (WasTaken(stored.dataset, stored.generation)) return Status::Ok();  // on a dry run it is still there
@@ -193,29 +215,28 @@ Result<std::vector<StoredBundle>> Collector::UnnamedBundles() {
     named.insert(stored.names.begin(), stored.names.end());
     if (!stored.readable.ok()) {
       report_.whole = false;
-      Keep("all bundles", fmt::format("{}@{} cannot be read and may name any: {}", stored.dataset,
-                                      stored.generation, stored.readable.message()));
+      Keep(kAll, fmt::format("{}@{} cannot be read and may name any: {}", stored.dataset, stored.generation,
+                             stored.readable.message()));
     }
     return Status::Ok();
   }));
-  if (!report_.whole) return std::vector<StoredBundle>();
+  if (!report_.whole) return std::vector<NamedFile>();
   if (options_.named_elsewhere) {
     TARN_ASSIGN_OR_RETURN(const std::set<ArchiveId> elsewhere, options_.named_elsewhere());
     named.insert(elsewhere.begin(), elsewhere.end());
   }
-  uint64_t young = 0;
-  std::erase_if(bundles, [&](const StoredBundle& bundle) {
-    if (named.contains(bundle.id)) return true;
-    const int64_t age = options_.now_seconds - bundle.facts.mtime_ns / kNanosecondsPerSecond;
+  uint64_t young_bundles = 0, young_kept = 0;
+  std::erase_if(files, [&](const NamedFile& file) {
+    if (named.contains(file.id)) return true;
+    const int64_t age = options_.now_seconds - file.facts.mtime_ns / kNanosecondsPerSecond;
     if (options_.grace_seconds == 0 || age >= options_.grace_seconds) return false;
-    ++young;
+    ++(file.kept ? young_kept : young_bundles);
     return true;
   });
-  if (young != 0) {
-    Keep(fmt::format("{} unreferenced bundles", young),
-         fmt::format("younger than the grace of {}", FormatDuration(options_.grace_seconds)));
-  }
-  return bundles;
+  const std::string why = fmt::format("younger than the grace of {}", FormatDuration(options_.grace_seconds));
+  if (young_bundles != 0) Keep(fmt::format("{} unreferenced bundles", young_bundles), why);
+  if (young_kept != 0) Keep(fmt::format("{} unreferenced kept files", young_kept), why);
+  return files;
 }
 
 Result<bool> Collector::SomebodyPublishes() const {
@@ -238,47 +259,47 @@ Result<bool> Collector::StillUnnamed() {
   return true;
 }
 
-Status Collector::PutBack(const std::vector<StoredBundle>& bundles) {
-  for (const StoredBundle& bundle : bundles) {
-    const std::string aside = io::JoinPath(trash_, io::BaseName(bundle.path));
-    if (!io::Exists(aside)) continue;
-    const Status back = io::RenameNoReplace(aside, bundle.path);
-    // Somebody wrote the same bundle anew.
+Status Collector::PutBack(const std::vector<NamedFile>& files) {
+  for (const NamedFile& file : files) {
+    if (!io::Exists(Aside(file))) continue;
+    const Status back = io::RenameNoReplace(Aside(file), file.path);
+    // Somebody wrote the same file anew.
     if (!back.ok() && back.code() != ErrorCode::kAlreadyExists) return back;
   }
   return Status::Ok();
 }
 
-Status Collector::TakeBundles() {
+void Collector::Count(const NamedFile& file) {
+  ++(file.kept ? report_.kept_files : report_.bundles);
+  (file.kept ? report_.kept_bytes : report_.bundle_bytes) += file.facts.bytes;
+  // Links of generations that were just removed are gone already.
+  const Result<io::FileFacts> now = options_.dry_run ? file.facts : io::LookAt(Aside(file));
+  if (now.ok()) freed_.Add(*now);
+}
+
+Status Collector::TakeNamedFiles() {
   TARN_ASSIGN_OR_RETURN(const bool publishes, SomebodyPublishes());
   if (publishes) {
-    Keep("all bundles", "somebody publishes and may count on them; run gc again when that is done");
+    Keep(kAll, "somebody publishes and may count on them; run gc again when that is done");
     return Status::Ok();
   }
-  TARN_ASSIGN_OR_RETURN(const std::vector<StoredBundle> bundles, UnnamedBundles());
+  TARN_ASSIGN_OR_RETURN(const std::vector<NamedFile> files, UnnamedFiles());
   if (!options_.dry_run) {
-    for (const StoredBundle& bundle : bundles) {
-      const Status moved = io::Rename(bundle.path, io::JoinPath(trash_, io::BaseName(bundle.path)));
+    for (const NamedFile& file : files) {
+      const Status moved = io::Rename(file.path, Aside(file));
       if (moved.ok() || moved.code() == ErrorCode::kNotFound) continue;
-      TARN_RETURN_IF_ERROR(PutBack(bundles));
+      TARN_RETURN_IF_ERROR(PutBack(files));
       return moved;
     }
     const Result<bool> unnamed = StillUnnamed();
     if (!unnamed.ok() || !*unnamed) {
-      TARN_RETURN_IF_ERROR(PutBack(bundles));
+      TARN_RETURN_IF_ERROR(PutBack(files));
       TARN_RETURN_IF_ERROR(unnamed.status());
-      Keep("all bundles", "somebody published while they were looked at; run gc again");
+      Keep(kAll, "somebody published while they were looked at; run gc again");
       return Status::Ok();
     }
   }
-  for (const StoredBundle& bundle : bundles) {
-    ++report_.bundles;
-    report_.bundle_bytes += bundle.facts.bytes;
-    // Links of generations that were just removed are gone already.
-    const Result<io::FileFacts> now =
-        options_.dry_run ? bundle.facts : io::LookAt(io::JoinPath(trash_, io::BaseName(bundle.path)));
-    if (now.ok()) freed_.Add(*now);
-  }
+  for (const NamedFile& file : files) Count(file);
   return Status::Ok();
 }
 

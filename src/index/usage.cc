@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tarn/base/bytes.h"
+#include "tarn/index/kept_files.h"
 #include "tarn/index/survey.h"
 #include "tarn/io/file_facts.h"
 #include "tarn/io/filesystem.h"
@@ -50,6 +51,7 @@ class Meter {
 
   Result<RootUsage> Measure() {
     TARN_RETURN_IF_ERROR(CountBundles());
+    TARN_RETURN_IF_ERROR(CountKept());
     TARN_ASSIGN_OR_RETURN(const std::vector<std::string> datasets, root_.Datasets());
     for (const std::string& dataset : datasets) {
       DatasetUsage& usage = usage_.datasets.emplace_back();
@@ -64,6 +66,7 @@ class Meter {
 
  private:
   Status CountBundles();
+  Status CountKept();
   Status Count(const StoredGeneration& stored);
   void Need(const io::FileFacts& facts, GenerationUsage* usage);
   void SumUp();
@@ -72,6 +75,7 @@ class Meter {
   const IndexRoot& root_;
   RootUsage usage_;
   std::unordered_map<ArchiveId, io::FileFacts> bundles_;
+  std::unordered_map<ArchiveId, io::FileFacts> kept_;
   NeededFiles files_;
   size_t dataset_ = 0;                             // the one whose generations are being counted, from 1
   size_t generation_ = 0;                          // counted over all datasets, from 1
@@ -84,6 +88,16 @@ Status Meter::CountBundles() {
     bundles_.emplace(bundle.id, bundle.facts);
     ++usage_.bundles;
     usage_.bundle_bytes += bundle.facts.bytes;
+  }
+  return Status::Ok();
+}
+
+Status Meter::CountKept() {
+  TARN_ASSIGN_OR_RETURN(const std::vector<StoredKept> kept, ListKept(root_, nullptr));
+  for (const StoredKept& file : kept) {
+    kept_.emplace(file.id, file.facts);
+    ++usage_.kept_files;
+    usage_.kept_bytes += file.facts.bytes;
   }
   return Status::Ok();
 }
@@ -104,6 +118,7 @@ Status Meter::Count(const StoredGeneration& stored) {
   for (const io::FileFacts& facts : stored.files) Need(facts, &usage);
   for (const ArchiveId& id : stored.names) {
     if (const auto bundle = bundles_.find(id); bundle != bundles_.end()) Need(bundle->second, &usage);
+    if (const auto kept = kept_.find(id); kept != kept_.end()) Need(kept->second, &usage);
   }
   return Status::Ok();
 }
@@ -136,6 +151,11 @@ void Meter::SumUp() {
     ++usage_.unreferenced_bundles;
     usage_.unreferenced_bytes += facts.bytes;
   }
+  for (const auto& [id, facts] : kept_) {
+    if (files_.contains(KeyOf(facts))) continue;
+    ++usage_.unreferenced_kept_files;
+    usage_.unreferenced_kept_bytes += facts.bytes;
+  }
 }
 
 Status Meter::CountAll() {
@@ -159,17 +179,24 @@ class ByteSum {
   void Add(const io::FileFacts& facts) {
     if (files_.emplace(KeyOf(facts), true).second) bytes_ += facts.bytes;
   }
-  Status AddBundles(const IndexRoot& root, const std::vector<ArchiveId>& names) {
+  // What the root has of these archives: bundles and kept files.
+  Status AddNamed(const IndexRoot& root, const std::vector<ArchiveId>& names) {
+    const bool keeps = io::IsDirectory(KeptDirectory(root));
     for (const ArchiveId& id : names) {
-      const Result<io::FileFacts> facts = io::LookAt(root.BundlePath(id));
-      if (facts.ok()) Add(*facts);
-      if (!facts.ok() && facts.code() != ErrorCode::kNotFound) return facts.status();
+      TARN_RETURN_IF_ERROR(AddIfThere(root.BundlePath(id)));
+      if (keeps) TARN_RETURN_IF_ERROR(AddIfThere(io::JoinPath(root.path(), KeptPath(id))));
     }
     return Status::Ok();
   }
   uint64_t bytes() const { return bytes_; }
 
  private:
+  Status AddIfThere(const std::string& path) {
+    const Result<io::FileFacts> facts = io::LookAt(path);
+    if (facts.ok()) Add(*facts);
+    return facts.code() == ErrorCode::kNotFound ? Status::Ok() : facts.status();
+  }
+
   std::unordered_map<FileKey, bool, FileKeyHash> files_;
   uint64_t bytes_ = 0;
 };
@@ -182,7 +209,7 @@ Status AddDataset(const IndexRoot& root, const std::string& dataset, ByteSum* su
     // A damaged one counts with its files: what it names nobody can tell, and it must not keep its successor
     // from being published.
     for (const io::FileFacts& facts : stored.files) sum->Add(facts);
-    if (stored.readable.ok()) TARN_RETURN_IF_ERROR(sum->AddBundles(root, stored.names));
+    if (stored.readable.ok()) TARN_RETURN_IF_ERROR(sum->AddNamed(root, stored.names));
   }
   return Status::Ok();
 }
@@ -250,7 +277,7 @@ Status CheckQuotaWith(const IndexRoot& root, std::string_view dataset, const std
     sum.Add(facts);
     return Status::Ok();
   }));
-  TARN_RETURN_IF_ERROR(sum.AddBundles(root, names));
+  TARN_RETURN_IF_ERROR(sum.AddNamed(root, names));
   return Within(root, dataset, *quota, taken, sum.bytes());
 }
 

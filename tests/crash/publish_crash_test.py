@@ -17,7 +17,7 @@ ROUNDS = int(os.environ.get('TARN_CRASH_ROUNDS', '6'))
 OLD, NEW = 4, 8
 # As in indexer/kill_point.h, with the arrivals that are tried.
 KILL_POINTS = {'root-opened': (1,), 'archive-read': (1, 5), 'bundle-written': (1, 6), 'journal-written': (1, 4),
-               'bundle-in-place': (1, 7), 'rows-built': (1,), 'generation-written': (1,), 'generation-published': (1,)}
+               'bundle-in-place': (1, 7), 'kept-copied': (1,), 'kept-in-place': (1,), 'rows-built': (1,), 'generation-written': (1,), 'generation-published': (1,)}
 
 
 class PublishCrashTest(publishing.Publishing):
@@ -33,7 +33,7 @@ class PublishCrashTest(publishing.Publishing):
             file.write('a,b\n')
         time.sleep(0.3)  # time stamps that can be trusted
         self.prepared = os.path.join(self.work, 'prepared')
-        self.publish(self.prepared, '--exclude', 'new')
+        self.publish(self.prepared, '--exclude', 'new', '--no-keep')  # the label file is still to be kept
         self.before = publishing.listing(self.data)
         undisturbed = self.copy_of_prepared('undisturbed')
         started = time.monotonic()
@@ -70,6 +70,7 @@ class PublishCrashTest(publishing.Publishing):
         self.assertEqual(report['bytes_read'],
                          sum(size for path, size in self.new_bytes.items() if path not in unread))
         self.assertEqual(publishing.bundles(index), self.expected_bundles)
+        self.assertEqual(report['kept']['files'], 1)
         self.assert_readable(index, 'img@2', 'new/3.tar')
         self.assert_clean(index)
         self.assertEqual(self.publish(index)['bytes_read'], 0)

@@ -1,8 +1,9 @@
 // Fsck: reads everything in an index root and says what is not as a writer leaves it.
 //
 // Every block's checksum, every key and record, what rows say about each other, which file belongs to which
-// archive, what a generation's manifest says about its bundles and its tree, LATEST, numbers, formats. It
-// repairs nothing: bundles and generations are made again by a publish, and each problem says so.
+// archive, what a generation's manifest says about its bundles and its tree, LATEST, numbers, formats; and
+// that kept files hold what their names say. It repairs nothing: bundles and generations are made again by a
+// publish, and each problem says so.
 //
 // What a process that was killed may leave behind is no problem and is noted: staging, a LATEST that is
 // behind.
@@ -39,6 +40,9 @@ struct FsckOptions {
   // Null: the digest is not compared.
   std::function<Digest(const std::vector<ManifestRow>& manifest, std::string_view view)> dataset_digest =
       nullptr;
+  // The ArchiveId of the bytes of a file (layer digest, which this one cannot see): for kept files. Null:
+  // names and sizes are checked alone. An error is a problem of that file; kCancelled ends the check.
+  std::function<Result<ArchiveId>(const std::string& path)> archive_id = nullptr;
   std::string holds_directory = "";  // checked too; empty: not
   int64_t now_seconds = 0;           // for holds
   size_t problems_per_file = 10;     // told of each file; the rest is counted
@@ -51,6 +55,8 @@ struct FsckReport {
   uint64_t generations = 0;
   uint64_t rows = 0;
   uint64_t bytes = 0;  // of the tables that were read, each once
+  uint64_t kept_files = 0;
+  uint64_t kept_bytes = 0;  // of these, as their names say
 };
 
 class FsckListener {

@@ -12,6 +12,7 @@
 //     moved aside, then publishes and new generations are looked for once more, and only then they go; had
 //     one started in between, they are put back.
 //   - A generation that cannot be read may name any bundle: none is removed then.
+//   - Kept files (kept_files.h) live and go as bundles do: as long as a generation names their ArchiveId.
 #ifndef TARN_INDEX_GC_H_
 #define TARN_INDEX_GC_H_
 
@@ -52,12 +53,14 @@ struct GcReport {
   std::vector<Generation> generations;  // removed
   uint64_t bundles = 0;
   uint64_t bundle_bytes = 0;
+  uint64_t kept_files = 0;  // removed, as bundles are
+  uint64_t kept_bytes = 0;
   uint64_t staging = 0;  // unfinished works of the dead
   uint64_t staging_bytes = 0;
   std::vector<Hold> expired_holds;
   uint64_t freed_bytes = 0;  // what the file system gets back: files with no name left
   std::vector<Kept> kept;    // what was due and stays, and why
-  bool whole = true;         // false: something could not be read, so bundles were not looked at
+  bool whole = true;  // false: something could not be read, so bundles and kept files were not looked at
 };
 
 // Holds that cannot be understood, or a directory of them that cannot be listed, stop it before anything is
