@@ -254,7 +254,10 @@ class Watcher {
   // ---- What is not published
 
   void LookForUnpublished() {
-    for (const std::string& name : patrol_->Datasets()) {
+    std::vector<std::string> names = patrol_->Datasets();
+    // One is published at a time: the one that was tried last comes last, so that no other waits for it.
+    std::rotate(names.begin(), std::upper_bound(names.begin(), names.end(), tried_last_), names.end());
+    for (const std::string& name : names) {
       if (StopSignal::Received() != 0) return;
       const Status status = LookForUnpublished(name);
       if (status.code() == ErrorCode::kCancelled) return;
@@ -336,6 +339,7 @@ class Watcher {
     }
     TARN_RETURN_IF_ERROR(CheckWhole(name, newest));
     tried_.insert(name);
+    tried_last_ = name;
     PublishOptions publish;
     publish.directory = io::JoinPath(source.name(), newest.facts().source_path);
     publish.relative_to = source.name();
@@ -409,7 +413,8 @@ class Watcher {
   std::map<std::string, std::optional<dataset::UnpublishedArchives>> unpublished_;
   std::map<std::string, std::string> told_;  // troubles that last
   std::vector<std::string> problems_;
-  std::set<std::string> tried_;
+  std::set<std::string> tried_;  // publishes that were started
+  std::string tried_last_;
   std::map<std::string, std::vector<uint32_t>> published_;
   WatchPublisher publisher_;  // ends first
 };
