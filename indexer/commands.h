@@ -21,6 +21,7 @@ int RunPublish(const Program& program);
 int RunQuota(const Program& program);
 int RunRetire(const Program& program);
 int RunThrottle(const Program& program);
+int RunWatch(const Program& program);
 int RunWorker(const Program& program);
 
 }  // namespace tarn::indexer

@@ -26,6 +26,7 @@ constexpr std::array kCommands = {
     Command{"plan", "share the work of a publish among many machines", RunPlan},
     Command{"worker", "read one share of a plan", RunWorker},
     Command{"commit", "publish what the workers of a plan read", RunCommit},
+    Command{"watch", "look at all published archives, slowly, for the whole cluster", RunWatch},
     Command{"throttle", "show or change how fast running publishes read", RunThrottle},
     Command{"retire", "take a generation out of the listings", RunRetire},
     Command{"gc", "take away what nobody needs any more", RunGc},

@@ -53,22 +53,26 @@ void AddBaseOption(CLI::App* app, PublishCommand* command) {
       ->type_name("BASE");
 }
 
+void AddFilterOptions(CLI::App* app, Selection* selection) {
+  app->add_option("--include", selection->include, "publish only files that match; may be repeated")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  app->add_option("--exclude", selection->exclude, "leave out files and directories that match")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+  app->add_option("--archive-glob", selection->archive_glob,
+                  "names of archives beside *.tar; the first block has the last word")
+      ->type_name("GLOB")
+      ->allow_extra_args(false);
+}
+
 void AddSelectionOptions(CLI::App* app, PublishCommand* command) {
   PublishOptions& options = command->publish;
   app->add_option("DIR", options.directory, "the dataset's directory; nothing is written to it")->required();
   app->add_option("--relative-to", options.relative_to,
                   "directory that the nodes' --source stands for; default: DIR's parent")
       ->type_name("BASE");
-  app->add_option("--include", options.selection.include, "publish only files that match; may be repeated")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  app->add_option("--exclude", options.selection.exclude, "leave out files and directories that match")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
-  app->add_option("--archive-glob", options.selection.archive_glob,
-                  "names of archives beside *.tar; the first block has the last word")
-      ->type_name("GLOB")
-      ->allow_extra_args(false);
+  AddFilterOptions(app, &options.selection);
 }
 
 void AddPlaceOptions(CLI::App* app, PublishCommand* command) {

@@ -36,6 +36,8 @@ struct PublishCommand {
 
 // --relative-to alone: where the plan's base is on this machine.
 void AddBaseOption(CLI::App* app, PublishCommand* command);
+// --include, --exclude, --archive-glob.
+void AddFilterOptions(CLI::App* app, Selection* selection);
 // DIR, --relative-to, --include, --exclude, --archive-glob: which files a dataset is made of.
 void AddSelectionOptions(CLI::App* app, PublishCommand* command);
 // --name, --index, --json, --quiet.

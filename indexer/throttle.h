@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "tarn/base/status.h"
+#include "tarn/base/token_bucket.h"
 
 namespace tarn::indexer {
 
@@ -23,26 +24,6 @@ struct ReadLimits {
   uint64_t requests_per_second = 0;  // 0: no limit
   bool back_off = false;             // slow down while the source answers slowly
   bool operator==(const ReadLimits&) const = default;
-};
-
-// Tokens that come at a steady rate. A request takes its tokens at once, also those that are not there yet,
-// and waits until they would have come: requests larger than the bucket are possible, and the average holds.
-class TokenBucket {
- public:
-  using Time = std::chrono::nanoseconds;  // of a clock that never goes back
-
-  // 0: no limit. What waits already waits as long as the new rate says. A bucket holds what comes in a tenth
-  // of a second, so that an idle time is not made up for by a burst.
-  void SetRate(uint64_t per_second, Time now);
-  // Takes tokens; gives how long to wait for them. Zero without a limit.
-  Time Take(uint64_t tokens, Time now);
-
- private:
-  void Refill(Time now);
-
-  double per_second_ = 0;
-  double tokens_ = 0;  // negative: taken before they came
-  Time at_{0};         // when tokens_ was right
 };
 
 // Whether the source answers slower than at the start: the median of the last requests is above twice what

@@ -9,6 +9,7 @@
 
 #include "indexer/program.h"
 #include "tarn/base/timestamp.h"
+#include "tarn/dataset/archive_states.h"
 #include "tarn/index/holds.h"
 #include "tarn/index/index_root.h"
 #include "tarn/io/file_facts.h"
@@ -147,6 +148,29 @@ TEST_F(CareTest, GcFreesWhatARetiredGenerationTookAndKeepsTheRest) {
   EXPECT_GT(done["freed_bytes"], 0);
   EXPECT_EQ(done["bundles"], 0);  // both are named by the generation that is left
   EXPECT_FALSE(std::filesystem::exists(root_ + "/datasets/set/1"));
+  EXPECT_EQ(Care({"fsck"}).code, 0);
+}
+
+TEST_F(CareTest, StatesOfAWatchDisturbNobody) {
+  PublishAnother();
+  const std::string du = Care({"du", "--json"}).out;
+  const std::string fsck = Care({"fsck", "--json"}).out;
+  dataset::DatasetStates states;
+  states.dataset = "set";
+  ASSERT_TRUE(dataset::WriteStates(root_, states).ok());
+  // Left by one that was killed while it wrote.
+  scratch_.Write("index/datasets/set/.STATES.12345-1", "half");
+  EXPECT_EQ(*Root()->Generations("set"), (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(*Root()->Datasets(), std::vector<std::string>{"set"});
+  const json before = json::parse(du);
+  const json after = json::parse(Care({"du", "--json"}).out);
+  EXPECT_EQ(before["datasets"], after["datasets"]);
+  EXPECT_EQ(json::parse(Care({"fsck", "--json"}).out)["problems"], json::parse(fsck)["problems"]);
+  EXPECT_EQ(Care({"fsck"}).code, 0);
+  ASSERT_EQ(Care({"retire", "set@1"}).code, 0);
+  EXPECT_EQ(Care({"gc", "--grace", "0"}).code, 0);
+  EXPECT_EQ(*Root()->AllGenerations("set"), std::vector<uint32_t>{2});
+  EXPECT_TRUE(dataset::ReadStates(root_, "set").ok());
   EXPECT_EQ(Care({"fsck"}).code, 0);
 }
 
