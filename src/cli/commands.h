@@ -12,6 +12,7 @@ namespace tarn::cli {
 
 int RunCat(const Program& program);
 int RunDatasets(const Program& program);
+int RunDescribe(const Program& program);
 int RunDiff(const Program& program);
 int RunLs(const Program& program);
 int RunResolve(const Program& program);

@@ -29,6 +29,7 @@ constexpr Command kCommands[] = {
     {"cat", "write the bytes of files to the standard output", RunCat},
     {"datasets", "list what is published in an index root", RunDatasets},
     {"resolve", "print the generation that a name means now", RunResolve},
+    {"describe", "print what an experiment tracker records of a dataset", RunDescribe},
     {"diff", "print what is different between two generations", RunDiff},
     {"where", "print where an archive is published", RunWhere},
     {"walk", "list the members of an archive, and what is odd about it", RunWalk},

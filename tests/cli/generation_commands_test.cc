@@ -1,4 +1,5 @@
-// tarn resolve, diff, where and verify, run in-process on two generations that tarn-index published.
+// tarn resolve, describe, diff, where and verify, run in-process on two generations that tarn-index
+// published.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,8 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 struct Outcome {
@@ -60,7 +63,7 @@ class GenerationCommands : public testing::Test {
   static void WriteArchive(const std::string& name, const std::map<std::string, std::string>& members) {
     fs::remove_all(*scratch_ / "files");
     for (const auto& [path, contents] : members) scratch_->Write("files/" + path, contents);
-    fs::create_directories(*scratch_ / "data/set");
+    fs::create_directories(fs::path(*scratch_ / ("data/set/" + name)).parent_path());
     const std::string command = "tar --create --format=gnu --sort=name --mtime=@1700000000 -C '" +
                                 (*scratch_ / "files") + "' --file '" + (*scratch_ / ("data/set/" + name)) +
                                 "' .";
@@ -123,6 +126,151 @@ TEST_F(GenerationCommands, ResolveNamesWhatIsNotThere) {
   EXPECT_EQ(unknown.code, 3);
   EXPECT_THAT(unknown.err, HasSubstr("set"));
   EXPECT_EQ(Tarn({"resolve", "set@7"}).code, 3);
+}
+
+// ---- describe
+
+json Listed(const std::string& json_lines, int generation) {
+  std::istringstream in(json_lines);
+  for (std::string line; std::getline(in, line);) {
+    if (json parsed = json::parse(line); parsed["generation"] == generation) return parsed;
+  }
+  return {};
+}
+
+// What `tarn datasets --json` and a description both have.
+void ExpectSameNumbers(const json& described, const json& listed) {
+  for (const char* name : {"dataset", "generation", "digest", "archives", "loose_files", "quarantined",
+                           "members", "bytes", "published"}) {
+    ASSERT_TRUE(listed.contains(name)) << name;
+    EXPECT_EQ(described[name], listed[name]) << name;
+  }
+}
+
+TEST_F(GenerationCommands, DescribeForMlflowHasTheFieldsOfADatasetInput) {
+  const json listed = Listed(Tarn({"datasets", "set", "--json"}).out, 2);
+  const Outcome outcome = Tarn({"describe", "set", "--format", "mlflow"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json record = json::parse(outcome.out);
+  EXPECT_EQ(record.size(), 6U) << record;
+  EXPECT_EQ(record["name"], "set@2");
+  EXPECT_EQ(record["digest"], listed["digest"]);
+  EXPECT_LE(record["digest"].get<std::string>().size(), 36U);  // what MLflow's tracking server takes
+  EXPECT_EQ(record["source_type"], "tarn");
+  EXPECT_EQ(json::parse(record["source"].get<std::string>()), json({{"uri", "tarn://set@2"}}));
+  EXPECT_TRUE(record["schema"].is_null());
+  ExpectSameNumbers(json::parse(record["profile"].get<std::string>()), listed);
+}
+
+TEST_F(GenerationCommands, DescribeForKfpIsADatasetArtifact) {
+  const json listed = Listed(Tarn({"datasets", "set", "--all", "--json"}).out, 1);
+  const Outcome outcome = Tarn({"describe", "set@1", "--format", "kfp"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json record = json::parse(outcome.out);
+  EXPECT_EQ(record["name"], "set@1");
+  EXPECT_EQ(record["uri"], "tarn://set@1");
+  EXPECT_EQ(record["type"]["schemaTitle"], "system.Dataset");
+  ASSERT_TRUE(record["metadata"].is_object());
+  ExpectSameNumbers(record["metadata"], listed);
+}
+
+TEST_F(GenerationCommands, DescribeAsCroissantHasAFileSetAndNoHashThatWasNotComputed) {
+  const json listed = Listed(Tarn({"datasets", "set", "--json"}).out, 2);
+  const Outcome outcome = Tarn({"describe", "set", "--format", "croissant"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json record = json::parse(outcome.out);
+  EXPECT_EQ(record["@context"]["cr"], "http://mlcommons.org/croissant/");
+  EXPECT_EQ(record["@context"]["includes"], "cr:includes");
+  EXPECT_EQ(record["@type"], "sc:Dataset");
+  EXPECT_EQ(record["conformsTo"], "http://mlcommons.org/croissant/1.0");
+  EXPECT_EQ(record["name"], "set");
+  EXPECT_EQ(record["version"], 2);
+  EXPECT_EQ(record["url"], "tarn://set@2");
+  EXPECT_EQ(record["datePublished"], listed["published"]);
+  EXPECT_EQ(record["identifier"]["propertyID"], "xxh3-128");
+  EXPECT_EQ(record["identifier"]["value"], listed["digest"]);
+  EXPECT_EQ(record["description"], "set@2: " + listed["archives"].dump() + " archives, " +
+                                       listed["loose_files"].dump() + " loose files, " +
+                                       listed["members"].dump() + " members, " + listed["bytes"].dump() +
+                                       " bytes");
+  ASSERT_EQ(record["distribution"].size(), 1U);
+  const json files = record["distribution"][0];
+  EXPECT_EQ(files["@type"], "cr:FileSet");
+  EXPECT_EQ(files["includes"], "**");
+  for (const char* name : {"@id", "name", "encodingFormat"}) EXPECT_TRUE(files[name].is_string()) << name;
+  EXPECT_THAT(outcome.out, Not(AnyOf(HasSubstr("sha256"), HasSubstr("FileObject\""))));
+}
+
+TEST_F(GenerationCommands, DescribeListsEachArchiveWhenAsked) {
+  const Outcome outcome = Tarn({"describe", "set", "--format", "croissant", "--archives"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  std::map<std::string, json> sets;
+  const json record = json::parse(outcome.out);
+  for (const json& set : record["distribution"]) sets[set["name"]] = set;
+  ASSERT_EQ(sets.size(), 5U) << outcome.out;  // the files as a whole, and four archives; labels.csv is none
+  const json moved = sets["sub/moved.tar"];
+  EXPECT_EQ(moved["includes"], "sub/moved/**");
+  EXPECT_THAT(moved["description"], HasSubstr(IdOf("set:sub/moved")));
+  EXPECT_THAT(IdOf("set:sub/moved"), HasSubstr(moved["identifier"]["value"].get<std::string>()));
+}
+
+TEST_F(GenerationCommands, DescribeTellsWhereTheDataIsSeen) {
+  const auto described = [](const char* format, const char* option, const char* value) {
+    const Outcome outcome = Tarn({"describe", "set@1", "--format", format, option, value});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return json::parse(outcome.out);
+  };
+  const auto source = [](const json& record) {
+    return json::parse(record["source"].get<std::string>())["uri"];
+  };
+  const json mounted = described("mlflow", "--mount", "/mnt/a b");
+  EXPECT_EQ(mounted["source_type"], "local");
+  EXPECT_EQ(source(mounted), "/mnt/a b/set@1");
+  const json stored = described("mlflow", "--uri", "S3://bucket/set");
+  EXPECT_EQ(stored["source_type"], "s3");
+  EXPECT_EQ(source(stored), "S3://bucket/set");
+  EXPECT_EQ(described("mlflow", "--uri", "file:///x")["source_type"], "local");
+  EXPECT_EQ(described("kfp", "--mount", "/mnt")["uri"], "/mnt/set@1");
+  EXPECT_EQ(described("croissant", "--mount", "/mnt/a b")["url"], "file:///mnt/a%20b/set@1");
+}
+
+TEST_F(GenerationCommands, DescribeRefusesWhatCannotBeRight) {
+  const Outcome format = Tarn({"describe", "set", "--format", "csv"});
+  EXPECT_EQ(format.code, 2);
+  EXPECT_THAT(format.err, AllOf(HasSubstr("csv"), HasSubstr("mlflow"), HasSubstr("croissant")));
+  EXPECT_EQ(Tarn({"describe", "set"}).code, 2);
+  for (const auto& [option, value] : std::map<std::string, std::string>{
+           {"--mount", "relative"}, {"--uri", "no-scheme"}, {"--uri=\xff:", ""}, {"--mount=/\xff", ""}}) {
+    std::vector<std::string> arguments = {"describe", "set", "--format", "kfp", option};
+    if (!value.empty()) arguments.push_back(value);
+    const Outcome place = Tarn(arguments);
+    EXPECT_EQ(place.code, 2) << option;
+    EXPECT_THAT(place.err, HasSubstr(option.substr(0, 5))) << option;
+    EXPECT_EQ(place.out, "");
+  }
+  EXPECT_EQ(Tarn({"describe", "set", "--format", "kfp", "--uri", "a:b", "--mount", "/c"}).code, 2);
+  EXPECT_EQ(Tarn({"describe", "set", "--format", "mlflow", "--archives"}).code, 2);
+  const Outcome long_uri =
+      Tarn({"describe", "set", "--format", "mlflow", "--uri", "a:" + std::string(66'000, 'b')});
+  EXPECT_EQ(long_uri.code, 2);
+  EXPECT_THAT(long_uri.err, HasSubstr("65535"));
+  const Outcome nearly = Tarn({"describe", "sett", "--format", "kfp"});
+  EXPECT_EQ(nearly.code, 3);
+  EXPECT_THAT(nearly.err, HasSubstr("did you mean 'set'?"));
+  EXPECT_EQ(Tarn({"describe", "set@9", "--format", "kfp"}).code, 3);
+}
+
+TEST_F(GenerationCommands, DescribeWritesPatternsThatMeanTheArchiveAlone) {
+  const std::string odd = "o[d]*d\xff.tar";
+  WriteArchive("../odd/" + odd, {{"m", "1"}});
+  const Outcome published = RunProgram(
+      indexer::Run, {"publish", *scratch_ / "data/odd", "--name", "odd", "--settle", "0", "--quiet"});
+  ASSERT_EQ(published.code, 0) << published.err;
+  const Outcome outcome = Tarn({"describe", "odd", "--format", "croissant", "--archives"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const json set = json::parse(outcome.out)["distribution"][1];
+  EXPECT_EQ(set["name"], "o[d]*d\\xff.tar");
+  EXPECT_EQ(set["includes"], "o[[]d][*]d?/**");
 }
 
 TEST_F(GenerationCommands, DiffTellsAddedRemovedChangedAndMoved) {
