@@ -184,6 +184,15 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
   service->bytes_ = std::make_shared<dataset::ArchiveBytes>(std::move(bytes));
   service->tree_ = std::make_unique<dataset::FileTree>(command.tree, service->bytes_);
 
+  if (command.watch != WatchMode::kNone) {
+    service->watch_ = std::make_unique<ArchiveWatch>(
+        ArchiveWatch::Options{.mode = command.watch,
+                              .index_root = (*root)->path(),
+                              .root_uuid = (*root)->uuid(),
+                              .sources = sources,
+                              .generations = [service = service.get()] { return service->Generations(); },
+                              .bytes = service->bytes_.get()});
+  }
   service->record_.root_uuid = (*root)->uuid();
   service->record_.tree = command.tree;
   service->record_.verify = command.verify;
@@ -196,8 +205,24 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
 }
 
 std::string DatasetService::Report() const {
-  return StatusReport(catalog_->root(), catalog_->datasets(), bytes_->Overview(kMostTroubled),
-                      bytes_->Totals(), gate_->Totals());
+  return StatusReport(
+      {.root = &catalog_->root(),
+       .datasets = catalog_->datasets(),
+       .watched = watch_ != nullptr ? watch_->States() : std::map<std::string, dataset::DatasetStates>(),
+       .archives = bytes_->Overview(kMostTroubled),
+       .reads = bytes_->Totals(),
+       .sources = gate_->Totals()});
+}
+
+std::vector<dataset::LiveGeneration> DatasetService::Generations() const {
+  if (generation_ != nullptr) {
+    return {{.dataset = generation_->facts().dataset, .number = generation_->facts().generation}};
+  }
+  std::vector<dataset::LiveGeneration> generations;
+  for (const dataset::CatalogDataset& dataset : catalog_->datasets()) {
+    for (const uint32_t number : dataset.generations) generations.push_back({dataset.name, number});
+  }
+  return generations;
 }
 
 std::string DatasetService::Describe() const {
@@ -209,6 +234,10 @@ std::string DatasetService::Describe() const {
 void DatasetService::Start(Session* session) {
   if (catalog_ != nullptr) watcher_ = std::make_unique<CatalogWatcher>(catalog_, catalog_interval_);
   forgetter_.Start([session](dataset::NodeId file) { session->Forget(file); });
+  if (watch_ != nullptr) {
+    watch_thread_ = std::make_unique<PeriodicThread>("tarn-watch", std::chrono::milliseconds(0),
+                                                     [this] { return watch_->Step(); });
+  }
   if (check_bytes_per_second_ == 0) return;
   checker_ = std::make_unique<PeriodicThread>("tarn-check", kCheckEvery, [this] {
     return CheckWhatWasTouched() == 0 ? kLookForTouched : kCheckEvery;
@@ -225,8 +254,9 @@ uint64_t DatasetService::CheckWhatWasTouched() {
 }
 
 bool DatasetService::Stop(std::chrono::milliseconds patience) {
+  const bool watched = watch_thread_ == nullptr || watch_thread_->Stop(patience);
   const bool checked = checker_ == nullptr || checker_->Stop(patience);
-  return forgetter_.Stop(patience) && checked;
+  return forgetter_.Stop(patience) && checked && watched;
 }
 
 }  // namespace tarn::fuse

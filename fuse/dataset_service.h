@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fuse/archive_finder.h"
+#include "fuse/archive_watch.h"
 #include "fuse/cache_forgetter.h"
 #include "fuse/catalog_watcher.h"
 #include "fuse/file_system.h"
@@ -55,6 +56,8 @@ class DatasetService {
   Status OpenCatalog(const MountCommand& command, std::unique_ptr<index::IndexRoot> root,
                      index::ReaderOptions reader);
   std::string Report() const;
+  // What is mounted: the listed generations, or the one.
+  std::vector<dataset::LiveGeneration> Generations() const;
   uint64_t CheckWhatWasTouched();  // gives the bytes read
 
   std::unique_ptr<SourceGate> gate_;
@@ -70,6 +73,8 @@ class DatasetService {
   uint64_t check_bytes_per_second_ = 0;
   std::string check_lock_;  // whoever holds it is the one of this machine who checks; empty: everybody may
   std::unique_ptr<PeriodicThread> checker_;
+  std::unique_ptr<ArchiveWatch> watch_;  // null: nobody watches
+  std::unique_ptr<PeriodicThread> watch_thread_;
   NegotiatedRecord record_;
 };
 

@@ -42,6 +42,7 @@ struct RawOptions {
   dataset::VerifyMode verify = dataset::VerifyMode::kStat;
   double identity_interval = 1.0;
   std::vector<std::string> searched;
+  WatchMode watch = WatchMode::kShared;
   double retry_for = 30;
   uint64_t check_rate = uint64_t{64} << 20;
   std::optional<std::string> runtime_directory;
@@ -101,6 +102,13 @@ void AddDatasetOptions(CLI::App* app, RawOptions* raw) {
       ->type_name("DIR")
       ->expected(1)
       ->take_all();
+  app->add_option(
+         "--watch", raw->watch,
+         "How archives are known that nobody reads here. shared: by what 'tarn-index watch' wrote to "
+         "the index root; local: by looking, slowly; none; default shared")
+      ->type_name("shared|local|none")
+      ->transform(Words<WatchMode>(
+          {{"shared", WatchMode::kShared}, {"local", WatchMode::kLocal}, {"none", WatchMode::kNone}}));
   app->add_option("--check-rate", raw->check_rate,
                   "Bytes a second that are read to find out whether archives with another mtime are what was "
                   "published; 0: only what readers ask for is checked; default 64M")
@@ -220,6 +228,7 @@ Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   command.identity_interval = std::chrono::milliseconds(static_cast<int64_t>(raw.identity_interval * 1000));
   for (const std::string& directory : raw.searched) command.searched.push_back({directory, "--search"});
   for (Setting& directory : command.searched) MakeAbsolute(&directory.value);
+  command.watch = raw.watch;
   command.retry_for = std::chrono::milliseconds(static_cast<int64_t>(raw.retry_for * 1000));
   command.check_bytes_per_second = raw.check_rate;
   command.runtime_directory = raw.runtime_directory.value_or(DefaultRuntimeDirectory(program));

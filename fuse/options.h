@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "fuse/archive_watch.h"
 #include "fuse/session.h"
 #include "tarn/base/config.h"
 #include "tarn/base/log.h"
@@ -40,7 +41,8 @@ struct MountCommand {
   std::vector<Setting> searched;           // directories in which archives are looked for that are gone
   std::chrono::milliseconds retry_for{0};  // how long a source that fails is tried again
   uint64_t check_bytes_per_second = 0;     // behind readers, of archives that were touched; 0: none
-  std::string runtime_directory;           // empty: nothing is kept for a successor
+  WatchMode watch = WatchMode::kShared;
+  std::string runtime_directory;  // empty: nothing is kept for a successor
   dataset::ReadAheadOptions read_ahead;
 
   bool allow_other = false;

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "tarn/base/bytes.h"
 #include "tarn/base/timestamp.h"
@@ -15,15 +17,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
 
-Json ToJson(const std::vector<dataset::CatalogDataset>& datasets) {
+Json ToJson(const dataset::DatasetStates& states) {
+  std::map<dataset::ArchiveVerdict::State, uint64_t> counts;
+  for (const dataset::ArchiveVerdict& verdict : states.verdicts) ++counts[verdict.state];
+  Json watch = {{"looked_at", states.looked_at == 0 ? Json() : Json(FormatTimestamp(states.looked_at))}};
+  using State = dataset::ArchiveVerdict::State;
+  for (const State state : {State::kVerified, State::kChanged, State::kMissing, State::kUnreadable}) {
+    watch[std::string(dataset::VerdictName(state))] = counts[state];
+  }
+  watch["unpublished"] = states.unpublished ? Json(states.unpublished->count) : Json();
+  return watch;
+}
+
+Json DatasetsToJson(const StatusFacts& facts) {
   Json list = Json::array();
-  for (const dataset::CatalogDataset& dataset : datasets) {
+  for (const dataset::CatalogDataset& dataset : facts.datasets) {
     if (dataset.generations.empty() && dataset.retired_in_use.empty()) continue;
+    const auto watched = facts.watched.find(dataset.name);
     list.push_back({{"name", dataset.name},
                     {"number", dataset.number},
                     {"newest", dataset.generations.empty() ? Json() : Json(dataset.generations.back())},
                     {"generations", dataset.generations},
-                    {"retired", dataset.retired_in_use}});
+                    {"retired", dataset.retired_in_use},
+                    {"watch", watched == facts.watched.end() ? Json() : ToJson(watched->second)}});
   }
   return list;
 }
@@ -37,16 +53,34 @@ Json StatesToJson(const dataset::ArchiveOverview& archives) {
   return states;
 }
 
-Json TroubledToJson(const dataset::ArchiveOverview& archives) {
+Json TroubledToJson(const StatusFacts& facts) {
   Json list = Json::array();
-  for (const dataset::TroubledArchive& archive : archives.troubled) {
+  std::set<std::pair<std::string, std::string>> listed;
+  for (const dataset::TroubledArchive& archive : facts.archives.troubled) {
+    listed.emplace(archive.dataset, archive.path);
     list.push_back({{"dataset", archive.dataset},
                     {"generation", archive.generation},
                     {"path", EscapeName(archive.path)},
                     {"archive_id", archive.id.ToString()},
                     {"state", dataset::ArchiveStateName(archive.state)},
                     {"since", FormatTimestamp(archive.since)},
+                    {"seen_by", "mount"},
                     {"message", archive.message}});
+  }
+  // What nobody has asked for here.
+  for (const auto& [dataset, states] : facts.watched) {
+    for (const dataset::ArchiveVerdict& verdict : states.verdicts) {
+      if (verdict.state == dataset::ArchiveVerdict::State::kVerified) continue;
+      if (list.size() >= kMostTroubled || listed.contains({dataset, verdict.path})) continue;
+      list.push_back({{"dataset", dataset},
+                      {"generation", nullptr},
+                      {"path", EscapeName(verdict.path)},
+                      {"archive_id", verdict.id.ToString()},
+                      {"state", dataset::VerdictName(verdict.state)},
+                      {"since", FormatTimestamp(verdict.since)},
+                      {"seen_by", "watch"},
+                      {"message", verdict.message}});
+    }
   }
   return list;
 }
@@ -66,19 +100,19 @@ Json ToJson(const std::vector<SourceTotals>& sources) {
 
 }  // namespace
 
-std::string StatusReport(const index::IndexRoot& root, const std::vector<dataset::CatalogDataset>& datasets,
-                         const dataset::ArchiveOverview& archives, const dataset::ReadTotals& reads,
-                         const std::vector<SourceTotals>& sources) {
+std::string StatusReport(const StatusFacts& facts) {
+  const index::IndexRoot& root = *facts.root;
+  const dataset::ReadTotals& reads = facts.reads;
   const Json report = {
       {"schema_version", kSchemaVersion},
       {"time", FormatTimestamp(SecondsNow())},
       {"tarn", VersionString()},
       {"pid", getpid()},
       {"index", {{"path", root.path()}, {"uuid", root.uuid()}, {"format_version", root.format_version()}}},
-      {"datasets", ToJson(datasets)},
-      {"archives", StatesToJson(archives)},
-      {"troubled", TroubledToJson(archives)},
-      {"sources", ToJson(sources)},
+      {"datasets", DatasetsToJson(facts)},
+      {"archives", StatesToJson(facts.archives)},
+      {"troubled", TroubledToJson(facts)},
+      {"sources", ToJson(facts.sources)},
       {"reads",
        {{"reads", reads.reads},
         {"bytes", reads.read_bytes},

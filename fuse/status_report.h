@@ -7,7 +7,8 @@
 //     index            path, uuid and format version of the index root
 //     datasets         name, number, generations that are listed, the newest of them, and those that are
 //     listed
-//                      no more and in use here
+//                      no more and in use here; what a watch saw of all its archives: when it looked at the
+//                      last one, how many are verified, changed, missing, unreadable, and not published
 //     archives         how many are in which state, of those that somebody has asked for
 //     troubled         archives that are changed, missing or unreadable: since when, and what readers are
 //                      told
@@ -18,11 +19,13 @@
 #ifndef TARN_FUSE_STATUS_REPORT_H_
 #define TARN_FUSE_STATUS_REPORT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "fuse/source_gate.h"
 #include "tarn/dataset/archive_bytes.h"
+#include "tarn/dataset/archive_states.h"
 #include "tarn/dataset/catalog.h"
 #include "tarn/index/index_root.h"
 
@@ -31,9 +34,16 @@ namespace tarn::fuse {
 // Troubled archives that are described one by one; the others are in the counts.
 inline constexpr size_t kMostTroubled = 100;
 
-std::string StatusReport(const index::IndexRoot& root, const std::vector<dataset::CatalogDataset>& datasets,
-                         const dataset::ArchiveOverview& archives, const dataset::ReadTotals& reads,
-                         const std::vector<SourceTotals>& sources);
+struct StatusFacts {
+  const index::IndexRoot* root = nullptr;
+  std::vector<dataset::CatalogDataset> datasets;
+  std::map<std::string, dataset::DatasetStates> watched;  // by dataset
+  dataset::ArchiveOverview archives;
+  dataset::ReadTotals reads;
+  std::vector<SourceTotals> sources;
+};
+
+std::string StatusReport(const StatusFacts& facts);
 
 }  // namespace tarn::fuse
 

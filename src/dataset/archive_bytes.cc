@@ -316,6 +316,12 @@ uint64_t ArchiveBytes::CheckBehind(uint64_t most_bytes, std::chrono::seconds lea
   return impl_->CheckBehind(most_bytes, least_age);
 }
 
+void ArchiveBytes::Learn(
+    const std::string& dataset, const std::vector<ArchiveVerdict>& verdicts,
+    const std::function<Result<std::shared_ptr<const index::GenerationReader>>()>& newest) {
+  impl_->Learn(dataset, verdicts, newest);
+}
+
 ReadTotals ArchiveBytes::Totals() const {
   return impl_->Totals();
 }

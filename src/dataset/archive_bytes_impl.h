@@ -28,6 +28,8 @@ class ArchiveBytes::Impl {
   Result<io::FileAccess> Access(Archive* archive);
   void LookAhead(std::span<Archive* const> archives);
   uint64_t CheckBehind(uint64_t most_bytes, std::chrono::seconds least_age);
+  void Learn(const std::string& dataset, const std::vector<ArchiveVerdict>& verdicts,
+             const std::function<Result<std::shared_ptr<const index::GenerationReader>>()>& newest);
   ReadTotals Totals() const { return counters_.Sum(); }
   ArchiveOverview Overview(size_t most_troubled) const;
 
@@ -76,6 +78,9 @@ class ArchiveBytes::Impl {
   void Report(Archive* archive, LogLevel level, std::string line, ArchiveState state);
 
   // ---- Looking
+  std::vector<Archive*> Find(const ArchiveVerdict& verdict) const;
+  // Looks again at an archive of which a file was found to be changed.
+  void JudgeAnew(Archive* archive, const io::FileIdentity& changed);
   bool SourceAnswers(const Archive& archive) const;
   Result<io::FileAccess> LookAtAccess(Archive* archive);
   static void Remember(Archive* archive, const io::FileAccess& access);

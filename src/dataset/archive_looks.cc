@@ -123,4 +123,52 @@ ArchiveOverview ArchiveBytes::Impl::Overview(size_t most_troubled) const {
   return overview;
 }
 
+std::vector<ArchiveBytes::Archive*> ArchiveBytes::Impl::Find(const ArchiveVerdict& verdict) const {
+  std::vector<Archive*> found;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, same_number] : archives_) {
+    for (const auto& archive : same_number) {
+      if (archive->id == verdict.id && archive->path == verdict.path) found.push_back(archive.get());
+    }
+  }
+  return found;
+}
+
+void ArchiveBytes::Impl::JudgeAnew(Archive* archive, const io::FileIdentity& changed) {
+  if (const DescriptorReference descriptor = archive->descriptor.Load()) {
+    if (descriptor->opened.identity != changed) return;  // served from another file
+    archive->descriptor.Clear(descriptor);
+  }
+  // What comes of it is said there: that it was changed, or where it is served from now.
+  static_cast<void>(Acquire(archive));
+}
+
+void ArchiveBytes::Impl::Learn(
+    const std::string& dataset, const std::vector<ArchiveVerdict>& verdicts,
+    const std::function<Result<std::shared_ptr<const index::GenerationReader>>()>& newest) {
+  std::vector<ArchiveVerdict> unknown;
+  for (const ArchiveVerdict& verdict : verdicts_.Learn(dataset, verdicts)) {
+    const std::vector<Archive*> archives = Find(verdict);
+    if (archives.empty()) unknown.push_back(verdict);
+    for (Archive* archive : archives) JudgeAnew(archive, verdict.identity);
+  }
+  if (unknown.empty()) return;
+  // Nobody has asked for them here, but the kernel may have pages from a server before this one.
+  const auto generation = newest();
+  const auto judge = [&](const index::ManifestRow& row) {
+    for (const ArchiveVerdict& verdict : unknown) {
+      if (row.kind == index::ManifestKind::kQuarantined) continue;
+      if (row.id == verdict.id && row.path == verdict.path)
+        JudgeAnew(Add(*generation, row), verdict.identity);
+    }
+    return Status::Ok();
+  };
+  const Status status = generation.ok() ? (*generation)->ForEachManifestRow(judge) : generation.status();
+  if (status.ok()) return;
+  options_.report(
+      LogLevel::kWarning,
+      "dataset '" + dataset + "': " + std::to_string(unknown.size()) +
+          " archives were changed, and the generation that has them cannot be read: " + status.message());
+}
+
 }  // namespace tarn::dataset

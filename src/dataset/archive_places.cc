@@ -93,9 +93,16 @@ Result<OpenedArchive> ArchivePlaces::OpenPlace(size_t index, bool* plain) {
   } else if (!place.bad.empty()) {
     return Status(ErrorCode::kChanged, place.bad);
   }
-  const bool agrees = std::any_of(place.hints.begin(), place.hints.end(), [&](const io::FileIdentity& hint) {
-    return AgreesWith(stat.identity, hint);
-  });
+  const std::optional<ArchiveVerdict> told = verdicts_->Told(id_, stat.identity);
+  if (told && told->state == ArchiveVerdict::State::kChanged) {
+    place.bad = "'" + place.Name() + "': " + told->message;
+    found_changed_ = true;
+    return Status(ErrorCode::kChanged, place.bad);
+  }
+  const bool verified = told && told->state == ArchiveVerdict::State::kVerified;
+  const bool agrees =
+      verified || std::any_of(place.hints.begin(), place.hints.end(),
+                              [&](const io::FileIdentity& hint) { return AgreesWith(stat.identity, hint); });
   if (!agrees && place.ledger == nullptr) {
     place.ledger = verdicts_->Ledger(id_, (*file)->name(), stat.identity);
     if (const std::optional<uint64_t> bad = place.ledger->bad_chunk()) {

@@ -1,5 +1,6 @@
 #include "dataset/verdict_store.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -80,6 +81,38 @@ std::shared_ptr<ChunkLedger> VerdictStore::Ledger(const ArchiveId& id, const std
   }
   if (found == known_.end() || found->second.size() != words) return std::make_shared<ChunkLedger>(id.size);
   return std::make_shared<ChunkLedger>(id.size, found->second, file_);
+}
+
+std::vector<ArchiveVerdict> VerdictStore::Learn(const std::string& dataset,
+                                                const std::vector<ArchiveVerdict>& verdicts) {
+  std::map<ArchiveId, std::vector<ArchiveVerdict>> now;
+  for (const ArchiveVerdict& verdict : verdicts) now[verdict.id].push_back(verdict);
+  const std::lock_guard lock(mutex_);
+  auto& before = told_[dataset];
+  std::vector<ArchiveVerdict> news;
+  for (const ArchiveVerdict& verdict : verdicts) {
+    if (verdict.state != ArchiveVerdict::State::kChanged) continue;
+    const auto known = before.find(verdict.id);
+    const bool told = known != before.end() &&
+                      std::any_of(known->second.begin(), known->second.end(), [&](const ArchiveVerdict& old) {
+                        return old.state == verdict.state && old.identity == verdict.identity;
+                      });
+    if (!told) news.push_back(verdict);
+  }
+  before = std::move(now);
+  return news;
+}
+
+std::optional<ArchiveVerdict> VerdictStore::Told(const ArchiveId& id, const io::FileIdentity& identity) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [dataset, verdicts] : told_) {
+    const auto known = verdicts.find(id);
+    if (known == verdicts.end()) continue;
+    for (const ArchiveVerdict& verdict : known->second) {
+      if (verdict.identity == identity) return verdict;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace tarn::dataset

@@ -5,17 +5,22 @@
 // lie in a file that all of them map. Without a file, and when it is full, ledgers are in memory.
 //
 //     header            of io::SharedFile
-//     record            16 bytes key, 8 bytes words, words * 8 bytes ledger (ChunkLedger), in this order
+//     record            16 bytes key, 8 bytes words, words * 8 bytes ledger (ChunkLedger), in this order//
+// What others found out, a watch for the whole cluster, is known here, too.
 #ifndef TARN_DATASET_VERDICT_STORE_H_
 #define TARN_DATASET_VERDICT_STORE_H_
 
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "dataset/chunk_check.h"
 #include "tarn/base/archive_id.h"
+#include "tarn/dataset/archive_states.h"
 #include "tarn/io/random_access_file.h"
 #include "tarn/io/shared_file.h"
 
@@ -31,6 +36,12 @@ class VerdictStore {
   std::shared_ptr<ChunkLedger> Ledger(const ArchiveId& id, const std::string& name,
                                       const io::FileIdentity& identity);
 
+  // What others found out (ArchiveBytes::Learn): in the place of what they told of the dataset before. Gives
+  // those that were changed and were not told before.
+  std::vector<ArchiveVerdict> Learn(const std::string& dataset, const std::vector<ArchiveVerdict>& verdicts);
+  // What was told of a file that looks like `identity` and should be `id`; nothing: nobody knows.
+  std::optional<ArchiveVerdict> Told(const ArchiveId& id, const io::FileIdentity& identity);
+
  private:
   // Finds what was appended since the last time, by us or by others.
   void ReadOn();
@@ -39,6 +50,8 @@ class VerdictStore {
   std::mutex mutex_;
   std::map<Digest, std::span<uint64_t>> known_;  // key -> ledger words; guarded by mutex_
   size_t read_ = 0;                              // bytes of the file; guarded by mutex_
+  // By dataset; guarded by mutex_.
+  std::map<std::string, std::map<ArchiveId, std::vector<ArchiveVerdict>>> told_;
 };
 
 }  // namespace tarn::dataset

@@ -41,6 +41,7 @@
 
 #include "tarn/base/log.h"
 #include "tarn/base/result.h"
+#include "tarn/dataset/archive_states.h"
 #include "tarn/dataset/source_guard.h"
 #include "tarn/index/generation_reader.h"
 #include "tarn/index/records.h"
@@ -202,6 +203,14 @@ class ArchiveBytes {
   // are served plainly again. At most `most_bytes` and one chunk more; only of archives that have been so for
   // `least_age`. Gives the bytes read: 0 when there is nothing to check. One thread at a time.
   uint64_t CheckBehind(uint64_t most_bytes, std::chrono::seconds least_age);
+
+  // Takes over what somebody else found out about files of a dataset, in the place of what was told before:
+  // a file that looks exactly as it did then is served plainly when it was verified, and not at all when it
+  // was changed; what was served of a changed one is forgotten, and the change reported, before this returns
+  // or soon after. `newest` gives the generation in which changed archives are looked up that nobody has
+  // asked for here; it is called only for those. From one thread; may wait for a source.
+  void Learn(const std::string& dataset, const std::vector<ArchiveVerdict>& verdicts,
+             const std::function<Result<std::shared_ptr<const index::GenerationReader>>()>& newest);
 
   ArchiveState State(const Archive* archive) const;
   ReadTotals Totals() const;
