@@ -153,6 +153,16 @@ TEST_F(KeepTest, ADryRunSaysWhatWouldBeKept) {
   EXPECT_EQ(Publish({"--dry-run", "--keep", "val/**"}).report()["kept"]["files_to_copy"], 1);
 }
 
+TEST_F(KeepTest, TheCommitOfAPlanKeepsToo) {
+  ASSERT_EQ(Run({"plan", data_, "--name", "img", "--index", index_, "--shares", "1"}).code, 0);
+  ASSERT_EQ(Run({"worker", "--name", "img", "--index", index_, "--share", "1/1", "--settle", "0"}).code, 0);
+  const Ran ran = Run({"commit", "--name", "img", "--index", index_, "--keep", "val/**", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.report()["kept"]["copied_files"], 3);
+  EXPECT_TRUE(std::filesystem::exists(KeptFile("val/v.tar")));
+  EXPECT_FALSE(std::filesystem::exists(KeptFile("train/t.tar")));
+}
+
 TEST_F(KeepTest, TheQuotaCountsKeptBytes) {
   ASSERT_EQ(Publish({"--no-keep"}).code, 0);
   ASSERT_EQ(Run({"quota", "img", "--index", index_, "--bytes", "90000"}).code, 0);
