@@ -50,15 +50,16 @@ void Progress::SetPhase(std::string phase) {
   phase_ = std::move(phase);
   counting_ = false;
   phase_started_ = steady_clock::now();
+  bytes_before_ = bytes_;
+  files_before_ = files_;
   if (style_ == ProgressStyle::kJson) Print();
 }
 
 void Progress::SetTotals(uint64_t files, uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   counting_ = bytes > 0;
-  total_files_ = files_.load() + files;
-  total_bytes_ = bytes_.load() + bytes;
-  bytes_before_ = bytes_.load();
+  total_files_ = files_before_ + files;
+  total_bytes_ = bytes_before_ + bytes;
   if (style_ == ProgressStyle::kJson) Print();
 }
 

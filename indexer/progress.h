@@ -61,12 +61,13 @@ class Progress {
   std::atomic<uint64_t> files_ = 0;
   std::atomic<uint64_t> total_bytes_ = 0;
   std::atomic<uint64_t> total_files_ = 0;
-  std::atomic<uint64_t> bytes_before_ = 0;  // this phase
 
   std::mutex mutex_;
   std::condition_variable stopping_changed_;
   std::string phase_;  // guarded by mutex_, like the rest
   std::chrono::steady_clock::time_point phase_started_ = started_;
+  uint64_t bytes_before_ = 0;  // what was read before this phase
+  uint64_t files_before_ = 0;
   bool counting_ = false;  // this phase has totals
   size_t drawn_columns_ = 0;
   bool stopping_ = false;

@@ -82,8 +82,8 @@ SpaceNeed EstimateSpace(const SpaceInput& input) {
 Status CheckFree(const std::string& shown, const std::string& directory, const SpaceNeed& need) {
   TARN_ASSIGN_OR_RETURN(const uint64_t free_bytes, io::FreeBytes(directory));
   if (need.total() <= free_bytes) return Status::Ok();
-  return Status(ErrorCode::kNoSpace, fmt::format("{}; index root '{}' has {} free", DescribeNeed(need), shown,
-                                                 HumanBytes(free_bytes)))
+  return Status(ErrorCode::kNoSpace, fmt::format("{}, and index root '{}' has {} free", DescribeNeed(need),
+                                                 shown, HumanBytes(free_bytes)))
       .WithHint(
           fmt::format("'tarn-index du --index {0}' says who takes how much, 'tarn-index gc --index {0}' "
                       "takes away what nobody needs; or put the index root on a larger volume; then "

@@ -31,7 +31,7 @@ std::vector<std::string> Paths(const KeepChoice& choice) {
 TEST(ChooseKeptTest, SmallLooseFilesUnaskedAndArchivesByName) {
   const std::vector<KeepCandidate> files = {Loose("labels.csv", 10, 1), Loose("large.bin", 101, 2),
                                             Archive("val/a.tar", 5), Archive("train/b.tar", 5)};
-  EXPECT_THAT(Paths(ChooseKept({.most_bytes = 100}, files)), ElementsAre("labels.csv"));
+  EXPECT_THAT(Paths(ChooseKept({.globs = {}, .most_bytes = 100}, files)), ElementsAre("labels.csv"));
   EXPECT_THAT(Paths(ChooseKept({.globs = {"val/**", "large.*"}, .most_bytes = 100}, files)),
               ElementsAre("large.bin", "val/a.tar", "labels.csv"));
   EXPECT_THAT(Paths(ChooseKept({.globs = {"val/**"}, .none = true}, files)), IsEmpty());
@@ -39,7 +39,7 @@ TEST(ChooseKeptTest, SmallLooseFilesUnaskedAndArchivesByName) {
 
 TEST(ChooseKeptTest, TheSmallestComeFirstAndTheRestIsSaid) {
   const std::vector<KeepCandidate> files = {Loose("c", 30, 3), Loose("a", 10, 1), Loose("b", 20, 2)};
-  const KeepChoice choice = ChooseKept({.most_bytes_together = 30}, files);
+  const KeepChoice choice = ChooseKept({.globs = {}, .most_bytes_together = 30}, files);
   EXPECT_THAT(Paths(choice), ElementsAre("a", "b"));
   EXPECT_THAT(choice.notes, ElementsAre(HasSubstr("1 loose files")));
   EXPECT_THAT(choice.notes, ElementsAre(HasSubstr("--keep GLOB")));
@@ -153,6 +153,16 @@ TEST_F(KeepTest, ADryRunSaysWhatWouldBeKept) {
   EXPECT_EQ(Publish({"--dry-run", "--keep", "val/**"}).report()["kept"]["files_to_copy"], 1);
 }
 
+TEST_F(KeepTest, TheCommitOfAPlanKeepsToo) {
+  ASSERT_EQ(Run({"plan", data_, "--name", "img", "--index", index_, "--shares", "1"}).code, 0);
+  ASSERT_EQ(Run({"worker", "--name", "img", "--index", index_, "--share", "1/1", "--settle", "0"}).code, 0);
+  const Ran ran = Run({"commit", "--name", "img", "--index", index_, "--keep", "val/**", "--json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.report()["kept"]["copied_files"], 3);
+  EXPECT_TRUE(std::filesystem::exists(KeptFile("val/v.tar")));
+  EXPECT_FALSE(std::filesystem::exists(KeptFile("train/t.tar")));
+}
+
 TEST_F(KeepTest, TheQuotaCountsKeptBytes) {
   ASSERT_EQ(Publish({"--no-keep"}).code, 0);
   ASSERT_EQ(Run({"quota", "img", "--index", index_, "--bytes", "90000"}).code, 0);
@@ -246,7 +256,7 @@ TEST_F(KeepPassTest, AChangedFileIsNotKeptAndSaidByName) {
 
 TEST_F(KeepPassTest, TheBoundIsAnOption) {
   ASSERT_EQ(Publish({"--no-keep"}).code, 0);
-  const PublishReport report = Keep({.most_bytes_together = 1000});
+  const PublishReport report = Keep({.globs = {}, .most_bytes_together = 1000});
   EXPECT_EQ(report.kept->files, 1u);
   EXPECT_EQ(report.kept->copied_bytes, kLabels.size());
   EXPECT_THAT(report.notes, ElementsAre(HasSubstr("1 loose files")));
