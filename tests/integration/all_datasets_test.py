@@ -96,7 +96,8 @@ class AllDatasetsTest(TestCase):
         # The same member of two generations is one file, whose pages are cached once.
         self.assertEqual(in_child(os.stat, mount / 'train@2/a/one').st_ino, inode)
         self.assertEqual(self.status(mount)['datasets'][0],
-                         {'name': 'train', 'number': 1, 'newest': 2, 'generations': [1, 2], 'retired': []})
+                         {'name': 'train', 'number': 1, 'newest': 2, 'generations': [1, 2], 'retired': [],
+                          'watch': None})
 
     def test_a_new_dataset_appears(self):
         mount = self.mount_all()
