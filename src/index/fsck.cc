@@ -197,8 +197,9 @@ bool Checker::ReadRows(SstScan* scan, Table* table, GenerationCheck* own) {
 
 Status Checker::CheckTop() {
   TARN_RETURN_IF_ERROR(sink_.StartFile(root_.path()));
-  static const std::set<std::string> kKnown = {"format",     "numbers", "bundles",   "datasets", "staging",
-                                               "lost+found", "holds",   ".snapshot", "kept",     "watch.lock"};
+  static const std::set<std::string> kKnown = {"format",  "numbers",    "bundles", "datasets",
+                                               "staging", "lost+found", "holds",   ".snapshot",
+                                               "kept",    "watch.lock"};
   TARN_ASSIGN_OR_RETURN(const std::vector<std::string> names, io::ListDirectory(root_.path()));
   for (const std::string& name : names) {
     if (!kKnown.contains(name))
