@@ -122,8 +122,12 @@ Status DatasetService::OpenGeneration(const MountCommand& command, const index::
                                       const index::ReaderOptions& reader,
                                       const std::vector<std::shared_ptr<io::Source>>& sources) {
   TARN_ASSIGN_OR_RETURN(const uint32_t generation, root.Resolve(*command.dataset));
-  TARN_ASSIGN_OR_RETURN(generation_, index::GenerationReader::Open(
-                                         root.GenerationPath(command.dataset->name, generation), reader));
+  const std::string& name = command.dataset->name;
+  auto opened = index_cache_ != nullptr
+                    ? index_cache_->Open(name, generation, /*soon=*/true, reader)
+                    : index::GenerationReader::Open(root.GenerationPath(name, generation), reader);
+  TARN_RETURN_IF_ERROR(opened.status());
+  generation_ = std::move(opened).value();
   TARN_RETURN_IF_ERROR(CheckSources(*generation_, command, sources));
   TARN_ASSIGN_OR_RETURN(const dataset::NodeId node, tree_->Attach(generation_));
   file_system_ = std::make_unique<FileSystem>(tree_.get(), node);
@@ -131,7 +135,7 @@ Status DatasetService::OpenGeneration(const MountCommand& command, const index::
   return Status::Ok();
 }
 
-Status DatasetService::OpenCatalog(const MountCommand& command, std::unique_ptr<index::IndexRoot> root,
+Status DatasetService::OpenCatalog(const MountCommand& command, OpenIndex opened,
                                    index::ReaderOptions reader) {
   // Of each generation, of which there may be many; the cache is that of all.
   reader.max_open_files = std::max(reader.max_open_files / kGenerationsAtOnce, kLeastOpenFiles);
@@ -139,7 +143,17 @@ Status DatasetService::OpenCatalog(const MountCommand& command, std::unique_ptr<
   dataset::CatalogOptions options;
   options.reader = std::move(reader);
   options.status = [this] { return Report(); };
-  TARN_ASSIGN_OR_RETURN(catalog_, dataset::Catalog::Open(std::move(root), tree_.get(), std::move(options)));
+  if (index_cache_ != nullptr) {
+    options.open = [cache = index_cache_.get()](const std::string& dataset, uint32_t generation, bool newest,
+                                                const index::ReaderOptions& opened_with) {
+      return cache->Open(dataset, generation, newest, opened_with);
+    };
+  }
+  if (opened.copies != nullptr) {
+    TARN_ASSIGN_OR_RETURN(options.known, ListDatasets(*opened.copies));
+  }
+  TARN_ASSIGN_OR_RETURN(catalog_,
+                        dataset::Catalog::Open(std::move(opened.root), tree_.get(), std::move(options)));
   file_system_ = std::make_unique<FileSystem>(tree_.get(), catalog_.get());
   record_.dataset = "*";
   catalog_interval_ = command.catalog_interval;
@@ -147,15 +161,16 @@ Status DatasetService::OpenCatalog(const MountCommand& command, std::unique_ptr<
 }
 
 Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand& command) {
-  auto root = index::IndexRoot::Open(command.index.value);
-  if (!root.ok()) return command.index.Explain(std::move(root).status());
+  TARN_ASSIGN_OR_RETURN(OpenIndex opened, OpenIndexRoot(command));
+  const index::IndexRoot* const root = opened.root.get();
   const DescriptorBudget descriptors = TakeDescriptors();
 
   std::unique_ptr<DatasetService> service(new DatasetService);
+  service->index_cache_ = std::move(opened.cache);
   dataset::ArchiveBytesOptions bytes;
   TARN_ASSIGN_OR_RETURN(bytes.sources, OpenSources(command.sources));
   TARN_ASSIGN_OR_RETURN(bytes.searched, OpenSources(command.searched));
-  TARN_ASSIGN_OR_RETURN(bytes.kept, io::OpenSource((*root)->path()));
+  TARN_ASSIGN_OR_RETURN(bytes.kept, io::OpenSource(opened.readable().path()));
   service->gate_ = MakeGate(bytes, command.session.max_workers);
   bytes.guard = service->gate_.get();
   bytes.identity_interval = command.identity_interval;
@@ -168,7 +183,7 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
     service->check_lock_ = io::JoinPath(command.runtime_directory, "checking");
   }
   service->check_bytes_per_second_ = command.check_bytes_per_second;
-  service->finder_ = std::make_unique<ArchiveFinder>((*root)->path(), bytes.searched, bytes.sources.size(),
+  service->finder_ = std::make_unique<ArchiveFinder>(root->path(), bytes.searched, bytes.sources.size(),
                                                      service->gate_.get());
   bytes.find_elsewhere = [finder = service->finder_.get()](const ArchiveId& id) { return finder->Find(id); };
   if (!bytes.searched.empty()) {
@@ -187,26 +202,26 @@ Result<std::unique_ptr<DatasetService>> DatasetService::Open(const MountCommand&
   if (command.watch != WatchMode::kNone) {
     service->watch_ = std::make_unique<ArchiveWatch>(
         ArchiveWatch::Options{.mode = command.watch,
-                              .index_root = (*root)->path(),
-                              .root_uuid = (*root)->uuid(),
+                              .index_root = root->path(),
+                              .root_uuid = root->uuid(),
                               .sources = sources,
                               .generations = [service = service.get()] { return service->Generations(); },
                               .bytes = service->bytes_.get()});
   }
-  service->record_.root_uuid = (*root)->uuid();
+  service->record_.root_uuid = root->uuid();
   service->record_.tree = command.tree;
   service->record_.verify = command.verify;
   index::ReaderOptions reader;
   reader.max_open_files = descriptors.index;
-  TARN_RETURN_IF_ERROR(command.dataset
-                           ? service->OpenGeneration(command, **root, reader, sources)
-                           : service->OpenCatalog(command, std::move(root).value(), std::move(reader)));
+  TARN_RETURN_IF_ERROR(command.dataset ? service->OpenGeneration(command, opened.readable(), reader, sources)
+                                       : service->OpenCatalog(command, std::move(opened), std::move(reader)));
   return service;
 }
 
 std::string DatasetService::Report() const {
   return StatusReport(
       {.root = &catalog_->root(),
+       .cache = index_cache_ != nullptr ? std::optional(index_cache_->facts()) : std::nullopt,
        .datasets = catalog_->datasets(),
        .watched = watch_ != nullptr ? watch_->States() : std::map<std::string, dataset::DatasetStates>(),
        .archives = bytes_->Overview(kMostTroubled),
@@ -233,6 +248,7 @@ std::string DatasetService::Describe() const {
 
 void DatasetService::Start(Session* session) {
   if (catalog_ != nullptr) watcher_ = std::make_unique<CatalogWatcher>(catalog_, catalog_interval_);
+  if (index_cache_ != nullptr) index_cache_->Start();
   forgetter_.Start([session](dataset::NodeId file) { session->Forget(file); });
   if (watch_ != nullptr) {
     watch_thread_ = std::make_unique<PeriodicThread>("tarn-watch", std::chrono::milliseconds(0),
@@ -255,8 +271,9 @@ uint64_t DatasetService::CheckWhatWasTouched() {
 
 bool DatasetService::Stop(std::chrono::milliseconds patience) {
   const bool watched = watch_thread_ == nullptr || watch_thread_->Stop(patience);
+  const bool copied = index_cache_ == nullptr || index_cache_->Stop(patience);
   const bool checked = checker_ == nullptr || checker_->Stop(patience);
-  return forgetter_.Stop(patience) && checked && watched;
+  return forgetter_.Stop(patience) && checked && copied && watched;
 }
 
 }  // namespace tarn::fuse

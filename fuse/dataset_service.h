@@ -10,6 +10,7 @@
 #include "fuse/archive_finder.h"
 #include "fuse/archive_watch.h"
 #include "fuse/cache_forgetter.h"
+#include "fuse/cached_index.h"
 #include "fuse/catalog_watcher.h"
 #include "fuse/file_system.h"
 #include "fuse/negotiated.h"
@@ -53,14 +54,14 @@ class DatasetService {
   Status OpenGeneration(const MountCommand& command, const index::IndexRoot& root,
                         const index::ReaderOptions& reader,
                         const std::vector<std::shared_ptr<io::Source>>& sources);
-  Status OpenCatalog(const MountCommand& command, std::unique_ptr<index::IndexRoot> root,
-                     index::ReaderOptions reader);
+  Status OpenCatalog(const MountCommand& command, OpenIndex opened, index::ReaderOptions reader);
   std::string Report() const;
   // What is mounted: the listed generations, or the one.
   std::vector<dataset::LiveGeneration> Generations() const;
   uint64_t CheckWhatWasTouched();  // gives the bytes read
 
   std::unique_ptr<SourceGate> gate_;
+  std::unique_ptr<CachedIndex> index_cache_;  // null: the index root is read
   CacheForgetter forgetter_;
   std::unique_ptr<ArchiveFinder> finder_;
   std::shared_ptr<dataset::ArchiveBytes> bytes_;

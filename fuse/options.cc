@@ -46,6 +46,9 @@ struct RawOptions {
   double retry_for = 30;
   uint64_t check_rate = uint64_t{64} << 20;
   std::optional<std::string> runtime_directory;
+  std::optional<std::string> index_cache;
+  bool no_index_cache = false;
+  uint64_t index_cache_size = MountCommand().index_cache_bytes;
   int allow_other = 0;  // how often it was asked for; negative: refused
   bool no_exec = false;
   bool foreground = false;
@@ -134,6 +137,21 @@ void AddAccessOptions(CLI::App* app, RawOptions* raw) {
   app->add_flag("--no-exec", raw->no_exec, "Programs in the mount cannot be run");
 }
 
+void AddIndexCacheOptions(CLI::App* app, RawOptions* raw) {
+  CLI::Option* const directory = app->add_option("--index-cache", raw->index_cache,
+                                                 "Keep copies of the mounted generations of the index in DIR "
+                                                 "on this machine, and read these; '' for "
+                                                 "none; default /var/cache/tarn, or $XDG_CACHE_HOME/tarn, if "
+                                                 "the index is on a network file system")
+                                     ->type_name("DIR");
+  app->add_flag("--no-index-cache", raw->no_index_cache, "Read the index root itself, wherever it is")
+      ->excludes(directory);
+  app->add_option("--index-cache-size", raw->index_cache_size,
+                  "Most bytes of these copies; what was not used for longest goes first; default 8G")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false).description(""));
+}
+
 void AddServerOptions(CLI::App* app, RawOptions* raw) {
   app->add_flag("--foreground,-f", raw->foreground, "Stay in the foreground and log to standard error");
   app->add_option("--threads", raw->threads,
@@ -207,6 +225,14 @@ std::string DefaultRuntimeDirectory(const Program& program) {
   return users ? *users + "/tarn" : std::string();
 }
 
+// Where files go that may be made again; empty when there is no such place.
+std::string DefaultIndexCache(const Program& program) {
+  if (geteuid() == 0) return "/var/cache/tarn";
+  if (const auto users = program.Environment("XDG_CACHE_HOME")) return *users + "/tarn";
+  const std::optional<std::string> home = program.Environment("HOME");
+  return home ? *home + "/.cache/tarn" : std::string();
+}
+
 Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   MountCommand command;
   command.mountpoint = raw.mountpoint;
@@ -233,6 +259,10 @@ Result<MountCommand> ToCommand(const Program& program, const RawOptions& raw) {
   command.check_bytes_per_second = raw.check_rate;
   command.runtime_directory = raw.runtime_directory.value_or(DefaultRuntimeDirectory(program));
   MakeAbsolute(&command.runtime_directory);
+  command.index_cache = raw.no_index_cache ? std::optional<std::string>("") : raw.index_cache;
+  if (command.index_cache) MakeAbsolute(&*command.index_cache);
+  command.default_index_cache = DefaultIndexCache(program);
+  command.index_cache_bytes = raw.index_cache_size;
   command.read_ahead.max_bytes = raw.read_ahead;
   command.allow_other = raw.allow_other != 0 ? raw.allow_other > 0 : geteuid() == 0;
   command.no_exec = raw.no_exec;
@@ -277,6 +307,7 @@ Result<Command> ParseCommand(const Program& program, bool mount_helper) {
   AddDatasetOptions(app.get(), &raw);
   AddAccessOptions(app.get(), &raw);
   AddServerOptions(app.get(), &raw);
+  AddIndexCacheOptions(app.get(), &raw);
   // Taken apart before; here for --help alone.
   std::vector<std::string> ignored;
   app->add_option("-o", ignored, "Options in the form of mount(8): access=member,allow_other,...")

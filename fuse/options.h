@@ -43,6 +43,11 @@ struct MountCommand {
   uint64_t check_bytes_per_second = 0;     // behind readers, of archives that were touched; 0: none
   WatchMode watch = WatchMode::kShared;
   std::string runtime_directory;  // empty: nothing is kept for a successor
+  // Where copies of generations are kept; empty: nowhere. Nothing: in the default, where the index is on a
+  // network file system.
+  std::optional<std::string> index_cache;
+  std::string default_index_cache;  // empty: there is no such place
+  uint64_t index_cache_bytes = uint64_t{8} << 30;
   dataset::ReadAheadOptions read_ahead;
 
   bool allow_other = false;

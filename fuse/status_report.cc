@@ -44,6 +44,19 @@ Json DatasetsToJson(const StatusFacts& facts) {
   return list;
 }
 
+Json IndexToJson(const StatusFacts& facts) {
+  Json index = {{"path", facts.root->path()},
+                {"uuid", facts.root->uuid()},
+                {"format_version", facts.root->format_version()},
+                {"cache", nullptr}};
+  if (facts.cache) {
+    index["cache"] = {{"path", facts.cache->path},
+                      {"bytes", facts.cache->bytes},
+                      {"generations", facts.cache->generations}};
+  }
+  return index;
+}
+
 Json StatesToJson(const dataset::ArchiveOverview& archives) {
   Json states = Json::object();
   for (size_t state = 0; state < archives.by_state.size(); ++state) {
@@ -101,14 +114,13 @@ Json ToJson(const std::vector<SourceTotals>& sources) {
 }  // namespace
 
 std::string StatusReport(const StatusFacts& facts) {
-  const index::IndexRoot& root = *facts.root;
   const dataset::ReadTotals& reads = facts.reads;
   const Json report = {
       {"schema_version", kSchemaVersion},
       {"time", FormatTimestamp(SecondsNow())},
       {"tarn", VersionString()},
       {"pid", getpid()},
-      {"index", {{"path", root.path()}, {"uuid", root.uuid()}, {"format_version", root.format_version()}}},
+      {"index", IndexToJson(facts)},
       {"datasets", DatasetsToJson(facts)},
       {"archives", StatesToJson(facts.archives)},
       {"troubled", TroubledToJson(facts)},

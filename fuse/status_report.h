@@ -4,7 +4,9 @@
 //     time             when this text was made
 //     tarn             version
 //     pid              of the server
-//     index            path, uuid and format version of the index root
+//     index            path, uuid and format version of the index root; where its copies on this machine are,
+//     how
+//                      many bytes and generations (null: there are none)
 //     datasets         name, number, generations that are listed, the newest of them, and those that are
 //     listed
 //                      no more and in use here; what a watch saw of all its archives: when it looked at the
@@ -19,7 +21,9 @@
 #ifndef TARN_FUSE_STATUS_REPORT_H_
 #define TARN_FUSE_STATUS_REPORT_H_
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +38,16 @@ namespace tarn::fuse {
 // Troubled archives that are described one by one; the others are in the counts.
 inline constexpr size_t kMostTroubled = 100;
 
+// The copies of the index on this machine.
+struct CacheFacts {
+  std::string path;
+  uint64_t bytes = 0;
+  uint64_t generations = 0;
+};
+
 struct StatusFacts {
   const index::IndexRoot* root = nullptr;
+  std::optional<CacheFacts> cache = std::nullopt;
   std::vector<dataset::CatalogDataset> datasets;
   std::map<std::string, dataset::DatasetStates> watched;  // by dataset
   dataset::ArchiveOverview archives;

@@ -85,6 +85,12 @@ bool SameDatasets(const std::vector<CatalogDataset>& a, const std::vector<Catalo
   });
 }
 
+std::vector<CatalogDataset> SortedByNumber(std::vector<CatalogDataset> datasets) {
+  std::sort(datasets.begin(), datasets.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
+  return datasets;
+}
+
 struct StatusText {
   std::string text;
   timespec changed{};
@@ -97,7 +103,9 @@ class Catalog::Impl {
  public:
   Impl(std::unique_ptr<const index::IndexRoot> root, FileTree* tree, CatalogOptions options)
       : root_(std::move(root)), tree_(tree), options_(std::move(options)) {
-    listing_.Exchange(std::make_shared<const Listing>());
+    auto first = std::make_shared<Listing>();
+    if (options_.known) *first = {.datasets = SortedByNumber(*options_.known), .changed = Now()};
+    listing_.Exchange(std::move(first));
   }
 
   Status Refresh();
@@ -114,6 +122,7 @@ class Catalog::Impl {
   Result<size_t> Read(NodeId node, uint64_t offset, std::span<std::byte> out);
 
  private:
+  Status CheckRoot();
   Result<CatalogDataset> Look(const std::string& name) const;
   Result<NodeId> Attach(const std::string& dataset, uint32_t generation);
   Attributes OfLink(const CatalogDataset& dataset, uint32_t generation) const;
@@ -124,6 +133,7 @@ class Catalog::Impl {
   const CatalogOptions options_;
   SharedSlot<const Listing> listing_;
   std::mutex refresh_mutex_;
+  bool root_checked_ = !options_.known;  // guarded by refresh_mutex_
   mutable std::mutex attach_mutex_;
   std::map<std::pair<std::string, uint32_t>, NodeId> attached_;  // guarded by attach_mutex_
   std::mutex status_mutex_;
@@ -140,8 +150,22 @@ Result<CatalogDataset> Catalog::Impl::Look(const std::string& name) const {
   return dataset;
 }
 
+// Whether what has come back is the root whose generations are shown.
+Status Catalog::Impl::CheckRoot() {
+  if (root_checked_) return Status::Ok();
+  TARN_ASSIGN_OR_RETURN(const auto found, index::IndexRoot::Open(root_->path()));
+  if (found->uuid() != root_->uuid()) {
+    return Status(ErrorCode::kChanged, "index root '" + root_->path() + "' should have the UUID " +
+                                           root_->uuid() + " and has " + found->uuid())
+        .WithHint("mount again to show what it has");
+  }
+  root_checked_ = true;
+  return Status::Ok();
+}
+
 Status Catalog::Impl::Refresh() {
   const std::lock_guard lock(refresh_mutex_);
+  TARN_RETURN_IF_ERROR(CheckRoot());
   TARN_ASSIGN_OR_RETURN(const std::vector<std::string> names, root_->Datasets());
   const std::shared_ptr<const Listing> known = listing();
   auto seen = std::make_shared<Listing>();
@@ -156,8 +180,7 @@ Status Catalog::Impl::Refresh() {
     if (const CatalogDataset* before = known->ByName(name)) seen->datasets.push_back(*before);
     if (first_failure.ok() && dataset.code() != ErrorCode::kNotFound) first_failure = dataset.status();
   }
-  std::sort(seen->datasets.begin(), seen->datasets.end(),
-            [](const auto& a, const auto& b) { return a.number < b.number; });
+  seen->datasets = SortedByNumber(std::move(seen->datasets));
   const bool unchanged = known->changed.tv_sec != 0 && SameDatasets(known->datasets, seen->datasets);
   if (!unchanged) {
     seen->changed = Now();
@@ -170,9 +193,15 @@ Result<NodeId> Catalog::Impl::Attach(const std::string& dataset, uint32_t genera
   const std::lock_guard lock(attach_mutex_);
   const auto key = std::pair(dataset, generation);
   if (const auto found = attached_.find(key); found != attached_.end()) return found->second;
-  TARN_ASSIGN_OR_RETURN(auto reader, index::GenerationReader::Open(root_->GenerationPath(dataset, generation),
-                                                                   options_.reader));
-  TARN_ASSIGN_OR_RETURN(const NodeId node, tree_->Attach(std::move(reader)));
+  const std::shared_ptr<const Listing> now = listing();
+  const CatalogDataset* known = now->ByName(dataset);
+  const bool newest =
+      known != nullptr && !known->generations.empty() && known->generations.back() == generation;
+  auto reader = options_.open ? options_.open(dataset, generation, newest, options_.reader)
+                              : index::GenerationReader::Open(root_->GenerationPath(dataset, generation),
+                                                              options_.reader);
+  TARN_RETURN_IF_ERROR(reader.status());
+  TARN_ASSIGN_OR_RETURN(const NodeId node, tree_->Attach(std::move(reader).value()));
   attached_.emplace(key, node);
   return node;
 }
@@ -339,8 +368,10 @@ Catalog::~Catalog() = default;
 
 Result<std::unique_ptr<Catalog>> Catalog::Open(std::unique_ptr<const index::IndexRoot> root, FileTree* tree,
                                                CatalogOptions options) {
+  const bool away = options.known.has_value();
   auto impl = std::make_unique<Impl>(std::move(root), tree, std::move(options));
-  if (const Status status = impl->Refresh(); !status.ok()) Log(LogLevel::kWarning, status.message());
+  const Status status = away ? Status::Ok() : impl->Refresh();
+  if (!status.ok()) Log(LogLevel::kWarning, status.message());
   tree->AttachMissingWith([catalog = impl.get()](uint32_t dataset, std::optional<uint32_t> generation) {
     return catalog->AttachMissing(dataset, generation);
   });

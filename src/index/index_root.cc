@@ -113,6 +113,11 @@ Result<std::unique_ptr<IndexRoot>> IndexRoot::Open(const std::string& path) {
   return std::unique_ptr<IndexRoot>(new IndexRoot(path, std::move(format.uuid), format.version));
 }
 
+std::unique_ptr<IndexRoot> IndexRoot::Remembered(std::string path, std::string uuid,
+                                                 uint32_t format_version) {
+  return std::unique_ptr<IndexRoot>(new IndexRoot(std::move(path), std::move(uuid), format_version));
+}
+
 Result<std::unique_ptr<IndexRoot>> IndexRoot::OpenOrCreate(const std::string& path) {
   const std::string format = io::JoinPath(path, "format");
   if (!io::Exists(format)) {

@@ -26,16 +26,10 @@
 #include "tarn/base/result.h"
 #include "tarn/dataset/file_tree.h"
 #include "tarn/dataset/node_id.h"
+#include "tarn/index/generation_reader.h"
 #include "tarn/index/index_root.h"
 
 namespace tarn::dataset {
-
-struct CatalogOptions {
-  index::ReaderOptions reader;          // of each generation that is opened
-  std::function<std::string()> status;  // the text of .tarn/status.json, made when somebody looks at it
-  // How long the text that was made last is shown.
-  std::chrono::milliseconds status_interval{1000};
-};
 
 // One dataset as it is listed.
 struct CatalogDataset {
@@ -48,13 +42,29 @@ struct CatalogDataset {
   std::vector<uint32_t> retired_in_use;
 };
 
+struct CatalogOptions {
+  index::ReaderOptions reader;          // of each generation that is opened
+  std::function<std::string()> status;  // the text of .tarn/status.json, made when somebody looks at it
+  // How long the text that was made last is shown.
+  std::chrono::milliseconds status_interval{1000};
+  // Opens a generation in the place of the catalog, from a copy for one; `newest`: of those that are listed.
+  // Called for one at a time, while those who ask for any wait. Null: it is opened in the index root.
+  std::function<Result<std::shared_ptr<const index::GenerationReader>>(
+      const std::string& dataset, uint32_t generation, bool newest, const index::ReaderOptions& reader)>
+      open = nullptr;
+  // What is listed while the index root cannot be read: the root is first looked at by Refresh, which checks
+  // that what is there then has the UUID that is expected. Nothing: it is looked at by Open.
+  std::optional<std::vector<CatalogDataset>> known = std::nullopt;
+};
+
 class Catalog {
  public:
   static constexpr NodeId kRoot{1};
   static constexpr NodeId kTarnDirectory = NodeId::Directory(0, 0, 1);
   static constexpr NodeId kStatusFile = NodeId::File(0, 0, 2);
 
-  // `tree` must outlive the catalog; generations are attached to it. Looks at the index root once.
+  // `tree` must outlive the catalog; generations are attached to it. Looks at the index root once, unless
+  // options.known says what to show without.
   static Result<std::unique_ptr<Catalog>> Open(std::unique_ptr<const index::IndexRoot> root, FileTree* tree,
                                                CatalogOptions options);
   ~Catalog();

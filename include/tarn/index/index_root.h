@@ -51,6 +51,9 @@ class IndexRoot {
   // there themselves does not count). Two creators agree on one UUID. What is there already is never touched:
   // kInvalidArgument for a directory that holds something else.
   static Result<std::unique_ptr<IndexRoot>> OpenOrCreate(const std::string& path);
+  // A root that cannot be read now, as it was known: what asks it for files fails until it is back. Looks at
+  // nothing.
+  static std::unique_ptr<IndexRoot> Remembered(std::string path, std::string uuid, uint32_t format_version);
   ~IndexRoot();
   IndexRoot(const IndexRoot&) = delete;
   IndexRoot& operator=(const IndexRoot&) = delete;

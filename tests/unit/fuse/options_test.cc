@@ -75,6 +75,22 @@ TEST_F(OptionsTest, WhereArchivesAreSearchedAndHowSourcesAreTriedAgain) {
   EXPECT_EQ(Mount().check_bytes_per_second, uint64_t{64} << 20);
 }
 
+TEST_F(OptionsTest, WhereTheIndexIsCopiedTo) {
+  environment_ = {{"HOME", "/home/u"}};
+  EXPECT_FALSE(Mount().index_cache) << "as the file system of the index says";
+  EXPECT_EQ(Mount().default_index_cache, geteuid() == 0 ? "/var/cache/tarn" : "/home/u/.cache/tarn");
+  EXPECT_EQ(Mount().index_cache_bytes, uint64_t{8} << 30);
+  environment_["XDG_CACHE_HOME"] = "/c";
+  EXPECT_EQ(Mount().default_index_cache, geteuid() == 0 ? "/var/cache/tarn" : "/c/tarn");
+  EXPECT_EQ(Mount({"--index-cache", "/x"}).index_cache, "/x");
+  EXPECT_EQ(Mount({"--index-cache=x"}).index_cache->front(), '/') << "the server leaves its directory";
+  EXPECT_EQ(Mount({"--index-cache", ""}).index_cache, "");
+  EXPECT_EQ(Mount({"--no-index-cache"}).index_cache, "");
+  EXPECT_EQ(Mount({"-o", "index_cache=/x,index_cache_size=2M"}).index_cache_bytes, uint64_t{2} << 20);
+  EXPECT_EQ(ExitCodeOf({"/m", "--index", "/i", "--source", "/s", "--no-index-cache", "--index-cache", "/x"}),
+            2);
+}
+
 TEST_F(OptionsTest, TheRuntimeDirectoryIsTheMachinesOrTheUsers) {
   environment_ = {{"XDG_RUNTIME_DIR", "/run/user/7"}};
   EXPECT_EQ(Mount().runtime_directory, geteuid() == 0 ? "/run/tarn" : "/run/user/7/tarn");
