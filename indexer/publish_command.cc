@@ -141,6 +141,11 @@ void AddKeepOptions(CLI::App* app, PublishCommand* command) {
   CLI::Option* const most =
       app->add_option("--keep-max", keep.most_bytes,
                       "loose files of at most this size are kept without being named, 1 GiB together")
+          ->check(CLI::Validator(
+              [](const std::string& text) {
+                return text.starts_with('-') ? "expected a size, found '" + text + "'" : std::string();
+              },
+              ""))
           ->transform(CLI::AsSizeValue(false))
           ->type_name("BYTES")
           ->default_str("16M");

@@ -22,9 +22,10 @@ constexpr std::string_view kTouched = "touched";
 std::string_view HelpFor(const PatrolEvent& event) {
   if (event.kind == PatrolEvent::Kind::kAsPublished) return "nothing to do";
   if (event.kind == PatrolEvent::Kind::kTouched) {
-    return event.will_be_scrubbed
-               ? "it is scrubbed next; mounts check each chunk until then"
-               : "mounts check each chunk; --scrub-period lets the watch read it once for all";
+    return event.will_be_scrubbed ? "it is scrubbed next; mounts check each chunk until then"
+                                  : "mounts check each chunk; a watch that scrubs (--scrub-period above 0, "
+                                    "or --scrub) reads it once for "
+                                    "all";
   }
   switch (event.verdict.state) {
     case ArchiveVerdict::State::kVerified:

@@ -68,7 +68,8 @@ Result<DatasetPaths::Target> DatasetPaths::OpenDataset(const index::DatasetRefer
     TARN_ASSIGN_OR_RETURN(auto sources, SourcesFor());
     TARN_ASSIGN_OR_RETURN(auto generation,
                           index::GenerationReader::Open(root_->GenerationPath(reference.name, number)));
-    TARN_ASSIGN_OR_RETURN(view, IndexView::Open(std::move(generation), std::move(sources)));
+    TARN_ASSIGN_OR_RETURN(auto kept, io::OpenSource(root_->path()));
+    TARN_ASSIGN_OR_RETURN(view, IndexView::Open(std::move(generation), std::move(sources), std::move(kept)));
   }
   return Target{view.get(), std::move(path)};
 }

@@ -21,9 +21,11 @@ dataset::FileTreeOptions TreeOptions() {
   return options;
 }
 
-std::shared_ptr<dataset::ArchiveBytes> BytesFrom(const std::vector<std::shared_ptr<io::Source>>& sources) {
+std::shared_ptr<dataset::ArchiveBytes> BytesFrom(const std::vector<std::shared_ptr<io::Source>>& sources,
+                                                 std::shared_ptr<io::Source> kept) {
   dataset::ArchiveBytesOptions options;
   options.sources = sources;
+  options.kept = std::move(kept);
   // What stands in the way of a read is its error, which the command prints; there is nobody else to tell.
   options.report = [](LogLevel, std::string_view) {};
   return std::make_shared<dataset::ArchiveBytes>(std::move(options));
@@ -42,14 +44,15 @@ void PushComponents(std::string_view path, std::vector<std::string>* stack) {
 }  // namespace
 
 IndexView::IndexView(std::shared_ptr<const index::GenerationReader> generation,
-                     std::vector<std::shared_ptr<io::Source>> sources)
+                     std::vector<std::shared_ptr<io::Source>> sources, std::shared_ptr<io::Source> kept)
     : generation_(std::move(generation)),
       sources_(std::move(sources)),
-      tree_(TreeOptions(), BytesFrom(sources_)) {}
+      tree_(TreeOptions(), BytesFrom(sources_, std::move(kept))) {}
 
 Result<std::unique_ptr<IndexView>> IndexView::Open(std::shared_ptr<const index::GenerationReader> generation,
-                                                   std::vector<std::shared_ptr<io::Source>> sources) {
-  std::unique_ptr<IndexView> view(new IndexView(std::move(generation), std::move(sources)));
+                                                   std::vector<std::shared_ptr<io::Source>> sources,
+                                                   std::shared_ptr<io::Source> kept) {
+  std::unique_ptr<IndexView> view(new IndexView(std::move(generation), std::move(sources), std::move(kept)));
   TARN_ASSIGN_OR_RETURN(view->root_, view->tree_.Attach(view->generation_));
   return view;
 }

@@ -19,7 +19,8 @@ class IndexView final : public View {
  public:
   // `sources` may be empty: then nothing can be read, and owners are those of the publication.
   static Result<std::unique_ptr<IndexView>> Open(std::shared_ptr<const index::GenerationReader> generation,
-                                                 std::vector<std::shared_ptr<io::Source>> sources);
+                                                 std::vector<std::shared_ptr<io::Source>> sources,
+                                                 std::shared_ptr<io::Source> kept = nullptr);
 
   Result<NodeFacts> Find(std::string_view path, bool follow) const override;
   Status List(const NodeFacts& directory,
@@ -38,7 +39,7 @@ class IndexView final : public View {
   };
 
   IndexView(std::shared_ptr<const index::GenerationReader> generation,
-            std::vector<std::shared_ptr<io::Source>> sources);
+            std::vector<std::shared_ptr<io::Source>> sources, std::shared_ptr<io::Source> kept);
 
   static NodeFacts FactsOf(const dataset::Attributes& attributes, std::string path);
   Status NoSuchName(dataset::NodeId directory, const std::string& path, std::string_view name) const;

@@ -10,6 +10,7 @@
 
 #include "tarn/base/bytes.h"
 #include "tarn/digest/archive_digester.h"
+#include "tarn/index/kept_files.h"
 #include "tarn/io/filesystem.h"
 #include "tarn/io/forward_reader.h"
 #include "tarn/io/thread_pool.h"
@@ -22,8 +23,9 @@ constexpr size_t kMostWaiting = 4096;
 
 class Verifier {
  public:
-  Verifier(const std::string& source_path, const std::vector<std::shared_ptr<io::Source>>& sources, bool full)
-      : source_path_(source_path), sources_(sources), full_(full) {}
+  Verifier(const std::string& source_path, const std::vector<std::shared_ptr<io::Source>>& sources,
+           const VerifyOptions& options)
+      : source_path_(source_path), sources_(sources), kept_(options.kept), full_(options.full) {}
 
   // The best that any place has.
   FileVerdict Look(const index::ManifestRow& row) const {
@@ -37,10 +39,22 @@ class Verifier {
         if (best.state == FileState::kAsPublished) return best;
       }
     }
+    if (kept_ != nullptr && best.state != FileState::kTouched) LookAtKept(row, &best);
     return best;
   }
 
  private:
+  // A copy says nothing by its stat: its bytes are read.
+  void LookAtKept(const index::ManifestRow& row, FileVerdict* best) const {
+    const std::string path = index::KeptPath(row.id);
+    FileVerdict copy{.path = row.path, .id = row.id, .state = FileState::kMissing, .found = {}};
+    LookAt(*kept_, path, row, &copy);
+    if (copy.state != FileState::kAsPublished && copy.state != FileState::kTouched) return;
+    best->state = FileState::kKept;
+    best->found +=
+        fmt::format("; its copy '{}' has the bytes", EscapeName(io::JoinPath(kept_->name(), path)));
+  }
+
   // How far from well; what is nowhere says least.
   static int Rank(FileState state) { return state == FileState::kMissing ? 100 : static_cast<int>(state); }
 
@@ -62,7 +76,7 @@ class Verifier {
     }
     // Another time says that nobody knows: only the bytes can tell.
     const bool touched = stat->identity.mtime_ns != row.hint.mtime_ns;
-    if (!full_ && !touched) {
+    if (!full_ && !touched && &source != kept_.get()) {
       verdict->state = FileState::kAsPublished;
       return;
     }
@@ -87,6 +101,7 @@ class Verifier {
 
   const std::string& source_path_;
   const std::vector<std::shared_ptr<io::Source>>& sources_;
+  const std::shared_ptr<io::Source> kept_;
   const bool full_;
   const std::shared_ptr<io::BufferPool> buffers_ = std::make_shared<io::BufferPool>();
 };
@@ -130,6 +145,8 @@ std::string_view FileStateName(FileState state) {
       return "as published";
     case FileState::kTouched:
       return "touched";
+    case FileState::kKept:
+      return "kept";
     case FileState::kChanged:
       return "changed";
     case FileState::kMissing:
@@ -144,7 +161,7 @@ Status VerifyPublishedFiles(const index::GenerationReader& generation,
                             const std::vector<std::shared_ptr<io::Source>>& sources,
                             const VerifyOptions& options,
                             const std::function<void(const FileVerdict&)>& visit) {
-  const Verifier verifier(generation.facts().source_path, sources, options.full);
+  const Verifier verifier(generation.facts().source_path, sources, options);
   InOrder order(visit);
   io::ThreadPool pool(std::max(options.jobs, 1U));
   return generation.ForEachManifestRow([&](const index::ManifestRow& row) {

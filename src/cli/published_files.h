@@ -18,11 +18,12 @@ namespace tarn::cli {
 enum class FileState : uint8_t {
   kAsPublished,  // size and mtime; after a full check, the bytes
   kTouched,      // the same bytes under another mtime: a mount checks each chunk before it serves it
+  kKept,         // at no source, but the index root keeps a copy with the right bytes: that is served
   kChanged,      // another size, or other bytes
   kMissing,      // at no source
   kUnreadable,   // there, and cannot be read
 };
-// "as published", "touched", ...
+// "as published", "touched", "kept", ...
 std::string_view FileStateName(FileState state);
 
 struct FileVerdict {
@@ -33,8 +34,9 @@ struct FileVerdict {
 };
 
 struct VerifyOptions {
-  bool full = false;  // read every byte, also of files whose size and mtime are as published
-  unsigned jobs = 1;  // files looked at at the same time
+  bool full = false;                 // read every byte, also of files whose size and mtime are as published
+  unsigned jobs = 1;                 // files looked at at the same time
+  std::shared_ptr<io::Source> kept;  // the index root, for the copies it keeps; null: none
 };
 
 // Looks at every archive and loose file of the generation, quarantined ones left out. `visit` gets a verdict

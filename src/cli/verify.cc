@@ -133,7 +133,8 @@ void Print(const std::string& generation, const FileVerdict& verdict, const Veri
   }
 }
 
-// Gives whether every file is what was published, as far as was asked. A touched file is: it is served.
+// Gives whether every file is what was published, as far as was asked. A touched file is, and so is one of
+// which the index root keeps a copy: they are served.
 Result<bool> VerifyGeneration(const Config& config, const std::string& name, const VerifyArguments& arguments,
                               std::ostream* out) {
   const auto reference = index::DatasetReference::Parse(name);
@@ -149,18 +150,20 @@ Result<bool> VerifyGeneration(const Config& config, const std::string& name, con
   const std::string generation = fmt::format("{}@{}", reference->name, number);
   std::map<FileState, uint64_t> counts;
   uint64_t files = 0;
-  TARN_RETURN_IF_ERROR(VerifyPublishedFiles(
-      *reader, sources, {.full = arguments.full, .jobs = arguments.jobs}, [&](const FileVerdict& verdict) {
-        ++files;
-        ++counts[verdict.state];
-        Print(generation, verdict, arguments, out);
-      }));
+  TARN_ASSIGN_OR_RETURN(const auto kept, io::OpenSource(root->path()));
+  TARN_RETURN_IF_ERROR(VerifyPublishedFiles(*reader, sources,
+                                            {.full = arguments.full, .jobs = arguments.jobs, .kept = kept},
+                                            [&](const FileVerdict& verdict) {
+                                              ++files;
+                                              ++counts[verdict.state];
+                                              Print(generation, verdict, arguments, out);
+                                            }));
   if (!arguments.json) {
     *out << fmt::format("{}: {} files{}\n", generation, files, arguments.full ? ", every byte read" : "");
     for (const auto& [state, count] : counts)
       *out << fmt::format("  {:<14}{}\n", FileStateName(state), count);
   }
-  return counts[FileState::kAsPublished] + counts[FileState::kTouched] == files;
+  return counts[FileState::kAsPublished] + counts[FileState::kTouched] + counts[FileState::kKept] == files;
 }
 
 Result<bool> VerifyAll(const Program& program, const VerifyArguments& arguments) {

@@ -121,6 +121,7 @@ Status ArchiveBytes::Impl::Read(Archive* archive, uint64_t offset, std::span<std
     if (status.ok() && !outdated) {
       if (archive->failing_since.load(std::memory_order_relaxed) != 0) archive->failing_since.store(0);
       counters_.CountRead(out.size());
+      if (archive->has_notice.load(std::memory_order_acquire)) SayWhereItIsServedFrom(archive);
       return status;
     }
     if (status.code() == ErrorCode::kBusy) return status;

@@ -71,6 +71,8 @@ class ArchiveBytes::Impl {
   Status GiveUp(Archive* archive, const DescriptorReference& descriptor, const Status& why);
   void Opened(Archive* archive, const OpenedArchive& opened);
   Status Failed(Archive* archive, Status status);
+  // Another place was opened, and what was read there was good.
+  void SayWhereItIsServedFrom(Archive* archive);
   // Every chunk was found good.
   void Completed(Archive* archive, const io::RandomAccessFile& file);
   // Writes a line unless the same was said last, and sets the state; behind the forgetting of what others

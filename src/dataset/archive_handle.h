@@ -101,6 +101,7 @@ class ArchiveBytes::Archive {
   std::atomic<SteadyClock::rep> failing_since{0};
   std::atomic<uint64_t> openings{0};    // that succeeded: tells a report that it comes too late
   std::atomic<size_t> known_places{0};  // places.count()
+  std::atomic<bool> has_notice{false};  // `notice` is to be said after the next good read
   std::atomic<unsigned> forgetting{0};  // reports that wait until others have forgotten what they keep
   bool in_checking = false;             // guarded by the mutex of Impl
 
@@ -111,6 +112,7 @@ class ArchiveBytes::Archive {
   Status failure;                       // the last one, ok when the last opening succeeded
   SteadyClock::time_point failed_at{};  // of `failure`
   std::string elsewhere;                // the other place that the log was told of
+  std::string notice;                   // where it is served from, if it turns out to be the archive
   std::string reported;                 // what the log was told last; empty: all is well
 };
 

@@ -104,6 +104,7 @@ Result<OpenedArchive> ArchiveBytes::Impl::OpenElsewhere(Archive* archive, Result
 }
 
 void ArchiveBytes::Impl::Opened(Archive* archive, const OpenedArchive& opened) {
+  archive->has_notice.store(false, std::memory_order_relaxed);
   archive->openings.fetch_add(1, std::memory_order_relaxed);
   const bool checking = opened.ledger != nullptr && !opened.ledger->complete();
   const ArchiveState state = checking ? ArchiveState::kChecking : ArchiveState::kServed;
@@ -114,7 +115,15 @@ void ArchiveBytes::Impl::Opened(Archive* archive, const OpenedArchive& opened) {
     const std::string line = archive->Describe() +
                              " is no longer where it was published: " + opened.instead_of +
                              "; it is served from '" + name + "'" + (checking ? ", each chunk checked" : "");
-    Report(archive, LogLevel::kWarning, known ? archive->reported : line, state);
+    if (checking && !known) {
+      // Whether it is the archive is known when the first chunk was good; before that there is nothing to
+      // say.
+      Report(archive, LogLevel::kInfo, archive->reported, state);
+      archive->notice = line;
+      archive->has_notice.store(true, std::memory_order_release);
+    } else {
+      Report(archive, LogLevel::kWarning, known ? archive->reported : line, state);
+    }
   } else if (checking) {
     Report(archive, LogLevel::kWarning,
            archive->Describe() + " has another modification time at '" + name +
@@ -143,9 +152,16 @@ Status ArchiveBytes::Impl::Failed(Archive* archive, Status status) {
                              "put the published file back: reads go on by themselves; or publish the dataset "
                              "again and mount the new generation");
   archive->failed_at = SteadyClock::now();
+  archive->has_notice.store(false, std::memory_order_relaxed);
   archive->elsewhere.clear();
   Report(archive, LogLevel::kError, archive->failure.message(), StateOfFailure(code));
   return archive->failure;
+}
+
+void ArchiveBytes::Impl::SayWhereItIsServedFrom(Archive* archive) {
+  const std::lock_guard lock(archive->mutex);
+  if (!archive->has_notice.exchange(false)) return;
+  Report(archive, LogLevel::kWarning, archive->notice, archive->state.load(std::memory_order_relaxed));
 }
 
 void ArchiveBytes::Impl::Completed(Archive* archive, const io::RandomAccessFile& file) {

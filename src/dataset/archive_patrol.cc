@@ -547,7 +547,12 @@ void ArchivePatrol::Impl::Enact(const std::string& name, Files::value_type* file
                                 const Ruling& ruling) {
   file->second.seen = true;
   const bool scrub = ruling.scrub && scrubs();
-  if (scrub && !BeingScrubbed(name, file->first)) urgent_.insert({name, file->first});
+  if (scrub && !BeingScrubbed(name, file->first)) {
+    // The round may be at this very file, at the pace of a week.
+    auto& job = datasets_.at(name).job;
+    if (job != nullptr && job->key == file->first) job.reset();
+    urgent_.insert({name, file->first});
+  }
   switch (ruling.verdict) {
     case Ruling::Verdict::kKeep:
       break;
@@ -563,9 +568,7 @@ void ArchivePatrol::Impl::Enact(const std::string& name, Files::value_type* file
 // ---- Scrub ------------------------------------------------------------------------------------------------
 
 bool ArchivePatrol::Impl::BeingScrubbed(const std::string& name, const FileKey& key) const {
-  if (urgent_job_ && urgent_job_->first == name && urgent_job_->second.key == key) return true;
-  const auto& job = datasets_.at(name).job;
-  return job != nullptr && job->key == key;
+  return urgent_job_ && urgent_job_->first == name && urgent_job_->second.key == key;
 }
 
 ScrubPace ArchivePatrol::Impl::PaceOf(const Dataset& dataset) const {

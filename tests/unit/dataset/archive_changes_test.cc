@@ -300,6 +300,7 @@ TEST_F(ArchiveChangesTest, AnArchiveThatIsNowhereIsSearchedForAndCheckedWhereItI
   near_->Remove(kPlace);
   EXPECT_TRUE(ReadsWell(0, 10)) << "what is not the archive is passed over";
   EXPECT_EQ(bytes_->State(handle_), ArchiveState::kChecking);
+  ASSERT_EQ(lines_.size(), 1U) << "nothing is said of what turned out to be something else";
   EXPECT_THAT(lines_.back(), HasSubstr("/attic/old/a.tar"));
   PutGood();
 }

@@ -280,6 +280,19 @@ TEST_F(ArchivePatrolTest, TouchedIsScrubbedAtOnceAndVerified) {
   EXPECT_LE(source_->reads - reads, 1);  // what the round of the week has to read, of the other one
 }
 
+TEST_F(ArchivePatrolTest, TouchedIsScrubbedAtOnceAlsoWhenTheRoundOfTheWeekIsAtIt) {
+  const FakeArchive a = Put("a.tar", 20'000'000);
+  Publish(1, {{"a.tar", a}});
+  ArchivePatrol patrol = Patrol();
+  LookAtAll(&patrol);
+  Run(&patrol, [&](const PatrolStep&) { return source_->read_bytes > 0; });
+  ASSERT_LT(source_->read_bytes, a.bytes.size()) << "it is in the middle of it";
+  source_->Put("img/a.tar", a.bytes, kMtime + 1);
+  const int64_t touched = options_.seconds_now();
+  Run(&patrol, [&](const PatrolStep&) { return patrol.Totals().verified == 1; });
+  EXPECT_LT(options_.seconds_now(), touched + 2 * options_.interval.count());
+}
+
 TEST_F(ArchivePatrolTest, WithoutAScrubTouchedStaysTouched) {
   options_.scrub_period = seconds(0);
   const FakeArchive a = Put("a.tar", 1000);
