@@ -162,6 +162,8 @@ Result<OpenedArchive> ArchivePlaces::Open() {
       refused = true;
       continue;
     }
+    // That it is not where it merely may be is nothing to say.
+    if (opened.code() == ErrorCode::kNotFound && places_[i].kind != PlaceKind::kPublished) continue;
     const std::string here = opened.code() == ErrorCode::kNotFound ? "nothing at '" + places_[i].Name() + "'"
                                                                    : opened.status().message();
     Append(here, &found);

@@ -94,7 +94,7 @@ class WatchTest(TestCase):
         status = self.status()
         self.assertEqual([(row['path'], row['state']) for row in status['troubled']], [('a.tar', 'changed')])
         self.assertEqual(status['datasets'][0]['watch']['changed'], 1)
-        self.assertEqual(self.says('was changed'), 1)
+        self.assertEqual(self.says('was changed'), 1, self.served.text())
 
     def test_a_server_that_has_served_nothing_drops_what_the_one_before_it_left_in_the_kernel(self):
         # One connection and two servers are the business of a handover; here it is the verdict that counts.
