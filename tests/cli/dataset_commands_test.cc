@@ -309,6 +309,10 @@ TEST_F(DatasetCommands, DatasetsListsEveryGenerationWhenAsked) {
   const json newest = json::parse(Tarn({"datasets", "--json", "--index", index}).out);
   EXPECT_EQ(newest["generation"], 3);
   EXPECT_EQ(newest["generations"], 3);
+  const Outcome kept = Tarn({"cat", "many@1:file", "--index", index, "--source", other / "data"});
+  EXPECT_EQ(kept.code, 0) << kept.err;
+  EXPECT_EQ(kept.out, "1") << "the index root keeps small loose files";
+  fs::remove_all(fs::path(index) / "kept");
   EXPECT_EQ(Tarn({"cat", "many@1:file", "--index", index, "--source", other / "data"}).code, 3)
       << "generation 1's bytes are no longer there";
 }
@@ -318,7 +322,7 @@ TEST_F(DatasetCommands, AChangedArchiveIsNeverPrinted) {
   other.Write("data/set/file", "published");
   ASSERT_EQ(RunProgram(indexer::Run,
                        {"publish", other / "data/set", "--name", "set", "--index", other / "index",
-                        "--settle", "0", "--quiet"},
+                        "--settle", "0", "--quiet", "--no-keep"},
                        {})
                 .code,
             0);
