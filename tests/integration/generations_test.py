@@ -165,7 +165,8 @@ class GenerationsTest(TestCase):
             return [os.stat(path).st_ino for path in self.paths(generation, unchanged)]
         self.assertEqual(in_child(inodes, 'set@2'), in_child(inodes, 'set@1'))
         self.assertIsNone(in_child(read_all, self.paths('set@2', unchanged)))
-        self.assertEqual(self.bytes_served(), before)
+        # The kernel may have let go of a page or two; read again would be all of them.
+        self.assertLess(self.bytes_served() - before, before // 100)
         # The count does rise for what is new.
         self.assertIsNone(in_child(read_all, self.paths('set@2', ('e',))))
         self.assertGreaterEqual(self.bytes_served(), before + MEMBERS * SIZE)
